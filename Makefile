@@ -72,13 +72,13 @@ $(RUN)/second/final: $(RUN)/first/final $(RUN)/marked/index.json
 	$(PYTHON) train.py --recipe recipes/all-marks.yaml --model $(RUN)/first/final --data $(RUN)/marked \
 		--output $(RUN)/second --device cpu
 
-$(RUN)/first/final: $(RUN)/prepared/index.json $(RUN)/soft
+$(RUN)/first/final: $(RUN)/prepared/index.json $(RUN)/teacher_labels
 	$(PYTHON) train.py --recipe recipes/default.yaml --encoder $(RUN)/encoder --data $(RUN)/prepared \
-		--soft-labels $(RUN)/soft --output $(RUN)/first --device cpu
+		--teacher-labels $(RUN)/teacher_labels --output $(RUN)/first --device cpu
 
-$(RUN)/soft: $(RUN)/taught/index.json
-	$(CLI) label --model $(TEACHER) --data $(RUN)/taught --output $(RUN)/soft.part
-	mv $(RUN)/soft.part $@
+$(RUN)/teacher_labels: $(RUN)/taught/index.json
+	$(CLI) label --model $(TEACHER) --data $(RUN)/taught --output $(RUN)/teacher_labels.part
+	mv $(RUN)/teacher_labels.part $@
 
 $(RUN)/taught/index.json: | $(ALL)
 	$(CLI) prepare --recipe recipes/taught.yaml --tokenizer $(TEACHER) --output $(RUN)/taught

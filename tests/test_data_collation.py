@@ -107,17 +107,17 @@ def test_a_text_whose_last_word_is_removed_goes_on() -> None:
     assert found == {(True, True), (False, False)}
 
 
-def test_soft_labels_and_casings_stay_beside_their_words() -> None:
+def test_teacher_labels_and_casings_stay_beside_their_words() -> None:
     ids = np.arange(10, 90)
     own = make_words(ids, np.ones(80, np.uint8), np.zeros(80, int), (ids % 4).astype(np.uint8))
-    own = own._replace(soft=np.stack([ids, ids], axis=1).astype(np.uint8))
+    own = own._replace(teacher_labels=np.stack([ids, ids], axis=1).astype(np.uint8))
     changed = Augmenter(Augmentation(rate=0.3, random_pieces=0.5), 3, np.array([1, 2]))(CutWindow(own, (3,))).words
     known = changed.casings != UNKNOWN
-    assert len(changed.casings) == len(changed.labels) == len(changed.piece_counts) == len(changed.soft)
+    assert len(changed.casings) == len(changed.labels) == len(changed.piece_counts) == len(changed.teacher_labels)
     assert 0 < np.count_nonzero(known) < len(known)
     assert (changed.casings[known] == changed.piece_ids[known] % 4).all()
-    assert (changed.soft[known] == changed.piece_ids[known, None]).all()
-    inserted = (changed.piece_ids == 3) & ~changed.soft.any(axis=1)
+    assert (changed.teacher_labels[known] == changed.piece_ids[known, None]).all()
+    inserted = (changed.piece_ids == 3) & ~changed.teacher_labels.any(axis=1)
     assert inserted.any()
 
 

@@ -89,9 +89,9 @@ def test_a_stream_gives_the_words_of_any_place_and_goes_round(first: int, n_word
     soft, ends = np.arange(1200)[:, None], np.cumsum(long.piece_counts, dtype=int)
     with tempfile.TemporaryDirectory() as folder:
         row = shards.write_split(Path(folder), "s", [shards.PackedDocument(0, long)])
-        stream = shards.WordStream(Path(folder) / row["shards"][0]["file"], soft=soft)
+        stream = shards.WordStream(Path(folder) / row["shards"][0]["file"], teacher_labels=soft)
         words, order = stream.words(first, n_words), np.arange(first, first + n_words) % 1200
-        assert words.soft[:, 0].tolist() == order.tolist()
+        assert words.teacher_labels[:, 0].tolist() == order.tolist()
         assert words.labels.tolist() == long.labels[order].tolist()
         assert words.piece_counts.tolist() == long.piece_counts[order].tolist()
         pieces = [long.piece_ids[ends[n] - long.piece_counts[n] : ends[n]] for n in order]

@@ -291,7 +291,7 @@ def test_training_lowers_the_loss_and_stops_early_when_nothing_gets_better(train
         ("--label-smoothing 1", "label_smoothing from 0 to 0.99999"), ("--data missing", "no such file or folder"),
         ("--recipe missing.yaml", "Expected a recipe file at missing.yaml"),
         ("--dtype float16", "Choose --dtype float32"), ("--layers 1", "Expected --layers without --model"),
-        ("--soft-labels nowhere", "Expected a folder that the command label wrote"),
+        ("--teacher-labels nowhere", "Expected a folder that the command label wrote"),
         ("--encoder-rate 1e30", "Expected a finite loss up to step 2, got nan"),
         ("--device nothing", "Expected a device that is here"),
     ],

@@ -1,7 +1,7 @@
 """The command `label`: a model's probabilities of every label of prepared text, for a smaller model to learn.
 
-    punctuation-restoration label --model LARGE --data prepared_for_it/ --output soft/
-    python train.py --encoder SMALL --data prepared/ --soft-labels soft/ --output runs/small
+    punctuation-restoration label --model LARGE --data prepared_for_it/ --output teacher_labels/
+    python train.py --encoder SMALL --data prepared/ --teacher-labels teacher_labels/ --output runs/small
 
 `prepared_for_it/` was prepared with the large model's tokenizer. A command that was stopped resumes.
 """

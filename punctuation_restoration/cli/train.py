@@ -58,7 +58,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     what = "file with other labels than those of --model or the recipe (YAML or JSON)"
     add("--labels", help=what)
     what = "folder of another model's probabilities to learn, by the command label"
-    add("--soft-labels", help=what)
+    add("--teacher-labels", help=what)
     add("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
     add_trust_option(parser)
     what = "trackers of the run's curves; without one they are drawn into curve.png"

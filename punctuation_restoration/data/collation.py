@@ -19,7 +19,7 @@ from punctuation_restoration.data.shards import (
     check_same_words,
     read_index,
 )
-from punctuation_restoration.data.soft_labels import as_probabilities
+from punctuation_restoration.data.teacher_labels import as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.windows import collate
@@ -77,11 +77,15 @@ class Augmenter:
         ids[(ends - counts)[is_one_piece]] = pieces[order[is_one_piece]]
         casings = np.where(is_one_piece, UNKNOWN, words.casings[order]).astype(np.uint8)
         labels = np.where(is_inserted, 0, words.labels[order]).astype(words.labels.dtype)
-        soft = np.where(is_inserted[:, None], 0, words.soft[order]).astype(np.uint8)
+        teacher_labels = np.where(is_inserted[:, None], 0, words.teacher_labels[order]).astype(
+            np.uint8
+        )
         is_over = window.is_over and bool(
             order[-1] == n_words - 1
         )  # without its last word a text goes on
-        return replace(window, words=Words(ids, counts, labels, casings, soft), is_over=is_over)
+        return replace(
+            window, words=Words(ids, counts, labels, casings, teacher_labels), is_over=is_over
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ class WindowCollator:
 
         Returns:
             `input_ids` (B, P), `attention_mask` (B, P), `slot_positions` (B, W) with 0 as padding, `labels` (B, W)
-            with -100 where nothing is scored, all long; `soft_labels`
+            with -100 where nothing is scored, all long; `teacher_labels`
             (B, W, M) probabilities where a model's are learned, zeros where it has not labelled; `casings` (B, W)
             where they are learned, -100 where none is known. A slot that shows its mark has its word's casing too: in
             use, marks may be known and letters not.
@@ -132,9 +136,12 @@ class WindowCollator:
         if self.casings:
             casings = [window.words.casings for window in windows]
             batch["casings"] = _scored(casings, [own == UNKNOWN for own in casings])
-        if windows[0].words.soft.size:
-            soft = [torch.from_numpy(as_probabilities(window.words.soft)) for window in windows]
-            batch["soft_labels"] = pad_sequence(soft, batch_first=True)
+        if windows[0].words.teacher_labels.size:
+            teacher_labels = [
+                torch.from_numpy(as_probabilities(window.words.teacher_labels))
+                for window in windows
+            ]
+            batch["teacher_labels"] = pad_sequence(teacher_labels, batch_first=True)
         return batch
 
     def _draw_filled(self, window: CutWindow) -> np.ndarray:

@@ -62,7 +62,7 @@ class WindowSampler:
     weights: Mapping[str, float] | None = None
     n_steps: int = 1  # planned for the whole run, for `max_passes`
     # A model's probabilities of the labels of a shard's words, (n_words, M) uint8.
-    soft_labels: Callable[[Path], np.ndarray] | None = None
+    teacher_labels: Callable[[Path], np.ndarray] | None = None
 
     def __post_init__(self) -> None:
         self.streams: list[WordStream] = []
@@ -71,8 +71,10 @@ class WindowSampler:
         for row in sorted(self.index["sources"], key=lambda row: row["language"]):
             weight = (self.weights or {}).get(row["name"], row["weight"])
             for shard in row["splits"]["train"]["shards"]:
-                soft = self.soft_labels(Path(shard["file"])) if self.soft_labels else None
-                self.streams.append(WordStream(shard["file"], row["language"], soft))
+                teacher_labels = (
+                    self.teacher_labels(Path(shard["file"])) if self.teacher_labels else None
+                )
+                self.streams.append(WordStream(shard["file"], row["language"], teacher_labels))
                 shares.append(weight * shard["n_words"])
         languages = [stream.language for stream in self.streams]
         self.probabilities = stream_probabilities(np.array(shares), languages, self.sampling)

@@ -40,9 +40,7 @@ class Words(NamedTuple):
     piece_counts: np.ndarray  # (n_words,) uint8, pieces of each word
     labels: np.ndarray  # (n_words,) uint8
     casings: np.ndarray  # (n_words,) uint8, see `data.casings`
-    soft: (
-        np.ndarray
-    )  # (n_words, M) uint8, a model's probabilities, see `data.soft_labels`; (n_words, 0) for none
+    teacher_labels: np.ndarray  # (n_words, M) uint8, see `data.teacher_labels`; (n_words, 0) for none
 
     def parted(self, n_words: int) -> tuple["Words", "Words"]:
         """The first `n_words`, and the others."""
@@ -75,10 +73,12 @@ class PackedDocument(NamedTuple):
 class WordStream:
     """The words of one shard, whose path is given, as a ring: after the last document the first one follows.
 
-    `soft` are a model's probabilities, see `Words`, or None.
+    `teacher_labels` are a model's probabilities, see `Words`, or None.
     """
 
-    def __init__(self, path: str | Path, language: str = "", soft: np.ndarray | None = None):
+    def __init__(
+        self, path: str | Path, language: str = "", teacher_labels: np.ndarray | None = None
+    ):
         self.arrays = arrays = open_shard(path)
         self.language = language
         self.piece_ids, self.piece_counts, self.labels = (
@@ -88,7 +88,11 @@ class WordStream:
         )
         self.n_words, self.borders = len(self.labels), document_borders(arrays)
         self.casings = arrays.get("casings", np.broadcast_to(np.uint8(UNKNOWN), self.n_words))
-        self.soft = np.zeros((self.n_words, 0), dtype=np.uint8) if soft is None else soft
+        self.teacher_labels = (
+            np.zeros((self.n_words, 0), dtype=np.uint8)
+            if teacher_labels is None
+            else teacher_labels
+        )
         self.offsets = np.zeros(self.n_words + 1, dtype=np.uint32)  # of each word's pieces
         np.cumsum(self.piece_counts, out=self.offsets[1:])
 
@@ -102,7 +106,8 @@ class WordStream:
             )
         end = min(end, self.n_words)
         rows = (
-            array[first:end] for array in (self.piece_counts, self.labels, self.casings, self.soft)
+            array[first:end]
+            for array in (self.piece_counts, self.labels, self.casings, self.teacher_labels)
         )
         return Words(self.piece_ids[self.offsets[first] : self.offsets[end]], *rows)
 

@@ -17,7 +17,7 @@ from punctuation_restoration.data.collation import Augmenter, WindowCollator
 from punctuation_restoration.data.conversion import mapped_ahead, stop_label_ids
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
-from punctuation_restoration.data.soft_labels import SoftLabels
+from punctuation_restoration.data.teacher_labels import TeacherLabels
 from punctuation_restoration.training.settings import TrainingSettings
 
 Batch = dict[str, torch.Tensor]
@@ -56,11 +56,11 @@ def batch_source(
     slots: Any,
     process: int = 0,
     n_processes: int = 1,
-    soft_labels: str | None = None,
+    teacher_labels: str | None = None,
 ) -> BatchSource:
-    """The batches of a run, for the model of `slots`; `soft_labels` is a folder that the command label wrote."""
+    """The batches of a run, for the model of `slots`; `teacher_labels` is a folder that the command label wrote."""
     config = slots.config
-    soft = SoftLabels(Path(soft_labels), config.label_names) if soft_labels else None
+    teacher = TeacherLabels(Path(teacher_labels), config.label_names) if teacher_labels else None
     lengths = defaultdict[int, float](float)  # none longer than the model serves
     for length, share in recipe.sampling.lengths.items():
         lengths[min(length, config.max_window_pieces)] += share
@@ -72,11 +72,11 @@ def batch_source(
         settings.seed,
         weights={source.name: source.weight for source in recipe.sources},
         n_steps=settings.max_steps or 1,
-        soft_labels=soft.of_shard if soft else None,
+        teacher_labels=teacher.of_shard if teacher else None,
     )
-    if soft and not any(stream.soft.any() for stream in sampler.streams):
+    if teacher and not any(stream.teacher_labels.any() for stream in sampler.streams):
         raise ValueError(
-            f"Expected labels of these data in {soft_labels}, got those of other texts. Label these."
+            f"Expected labels of these data in {teacher_labels}, got those of other texts. Label these."
         )
     ordinary = np.setdiff1d(np.arange(index["n_vocabulary"]), slots.tokenizer.all_special_ids)
     augmenter = Augmenter(recipe.augmentation, slots.unk_id, ordinary)

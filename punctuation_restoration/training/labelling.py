@@ -9,7 +9,7 @@ import torch
 from tqdm import tqdm
 
 from punctuation_restoration.data import shards
-from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, claim_folder
+from punctuation_restoration.data.teacher_labels import TeacherLabels, as_bytes, claim_folder
 from punctuation_restoration.pipeline.backends import check_device
 from punctuation_restoration.training.building import check_pieces_fit, load_with_slots
 from punctuation_restoration.training.precision import choose_format, use_fp32_attention
@@ -37,7 +37,7 @@ def write_probabilities(
     names = model.config.label_names
     claim_folder(out, {"model": name, "weights": model.fingerprint(), "labels": names})
     known, n_new, splits = (
-        SoftLabels(out, names).places,
+        TeacherLabels(out, names).places,
         0,
         [row["splits"]["train"] for row in index["sources"]],
     )

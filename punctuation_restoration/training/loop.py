@@ -317,7 +317,7 @@ class TrainingRun:
             name: tensor.to(self.accelerator.device, non_blocking=True)
             for name, tensor in batch.items()
         }
-        names = [name for name in ("soft_labels", "casings") if name in inputs]
+        names = [name for name in ("teacher_labels", "casings") if name in inputs]
         targets: dict[str, Any] = {name: inputs.pop(name) for name in names}
         labels = inputs.pop("labels")
         with self.accelerator.autocast():

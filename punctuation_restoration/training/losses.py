@@ -11,7 +11,7 @@ def total_loss(
     logits: torch.Tensor,
     labels: torch.Tensor,
     settings: TrainingSettings,
-    soft_labels: torch.Tensor | None = None,
+    teacher_labels: torch.Tensor | None = None,
     casing_logits: torch.Tensor | None = None,
     casings: torch.Tensor | None = None,
 ) -> torch.Tensor:
@@ -22,14 +22,16 @@ def total_loss(
     Args:
         logits: (B, W, M).
         labels: (B, W), -100 where a slot is not scored.
-        soft_labels: (B, W, M) probabilities of another model; zeros where there are none.
+        teacher_labels: (B, W, M) probabilities of another model; zeros where there are none.
         casing_logits: (B, W, C).
         casings: (B, W), -100 where they are not scored; they count `casing_weight` times.
     """
     losses = cross_entropies(logits, labels, settings.label_smoothing)
-    if soft_labels is not None:
-        share = settings.distil_weight * (soft_labels.sum(-1) > 0).float()
-        losses = torch.lerp(losses, divergences(logits, soft_labels, settings.temperature), share)
+    if teacher_labels is not None:
+        share = settings.distil_weight * (teacher_labels.sum(-1) > 0).float()
+        losses = torch.lerp(
+            losses, divergences(logits, teacher_labels, settings.temperature), share
+        )
     loss = losses.masked_fill(labels == NOT_SCORED, 0.0).sum()
     if casing_logits is not None and casings is not None:
         loss = loss + settings.casing_weight * cross_entropies(casing_logits, casings).sum()
@@ -37,10 +39,10 @@ def total_loss(
 
 
 def divergences(
-    logits: torch.Tensor, soft_labels: torch.Tensor, temperature: float
+    logits: torch.Tensor, teacher_labels: torch.Tensor, temperature: float
 ) -> torch.Tensor:
-    """Divergence (B, W) of a model from soft labels (B, W, M), times the temperature squared (Hinton et al. 2015)."""
-    softened = soft_labels.pow(1 / temperature)
+    """Divergence (B, W) from teacher labels (B, W, M), times the temperature squared (Hinton et al. 2015)."""
+    softened = teacher_labels.pow(1 / temperature)
     softened = softened / softened.sum(-1, keepdim=True).clamp(min=1e-9)
     log_probabilities = (logits.float() / temperature).log_softmax(-1)
     return temperature**2 * functional.kl_div(log_probabilities, softened, reduction="none").sum(-1)

@@ -16,7 +16,7 @@ from transformers.utils.logging import disable_progress_bar
 from punctuation_restoration.data.preparation import prepared_folders
 from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
 from punctuation_restoration.data.shards import check_same_pieces, check_shards, read_index
-from punctuation_restoration.data.soft_labels import teacher_of
+from punctuation_restoration.data.teacher_labels import teacher_of
 from punctuation_restoration.generated_card import origin_of
 from punctuation_restoration.modeling.encoders import layers_of
 from punctuation_restoration.modeling.modeling_punctuation import notices_beside
@@ -54,7 +54,7 @@ def train(
     recipe: str | Path | Recipe | None = None,
     language: str = "xx",
     labels: str | Path | None = None,
-    soft_labels: str | Path | None = None,
+    teacher_labels: str | Path | None = None,
     device: str | None = None,
     log_with: str | Sequence[Any] = (),
     trust_remote_code: bool = False,
@@ -69,7 +69,7 @@ def train(
         recipe: a recipe or its file; without one the defaults hold.
         language: code of the language of texts.
         labels: file with other labels than those of the model or the recipe.
-        soft_labels: folder of another model's probabilities to learn, as the command `label` writes it.
+        teacher_labels: folder of another model's probabilities to learn, as the command `label` writes it.
         device: "cpu", "cuda" or "mps"; default: a GPU where there is one.
         log_with: "tensorboard", "wandb", "trackio", or several; trackers of accelerate may be given too. Without one,
             the curves are drawn into `curve.png`.
@@ -115,7 +115,7 @@ def train(
             start=start,
             is_model=model is not None,
             language=language,
-            soft_labels=str(soft_labels) if soft_labels else None,
+            teacher_labels=str(teacher_labels) if teacher_labels else None,
             trust_remote_code=trust_remote_code,
         ).train()
 
@@ -135,7 +135,7 @@ def build_run(
     start: str,
     is_model: bool,
     language: str,
-    soft_labels: str | None,
+    teacher_labels: str | None,
     trust_remote_code: bool,
 ) -> TrainingRun:
     """A new run in the folder `out`, or one that resumes from the newest whole checkpoint there.
@@ -171,7 +171,7 @@ def build_run(
     check_same_pieces(index, tokenizer)
     slots = SlotEncoder(tokenizer, model.config)
     freeze_layers(model, settings.frozen_layers)
-    teacher = teacher_of(Path(soft_labels)) if soft_labels else ""
+    teacher = teacher_of(Path(teacher_labels)) if teacher_labels else ""
     if teacher and Path(teacher).is_dir() and not model.notices:
         model.notices = notices_beside(
             teacher
@@ -187,7 +187,7 @@ def build_run(
     schedule = schedule_of(settings, n_words, n_pieces / step_pieces, bool(validation.windows))
     part = accelerator.process_index, accelerator.num_processes
     planned = replace(settings, max_steps=schedule.max_steps)
-    source = batch_source(planned, recipe, index, slots, *part, soft_labels)
+    source = batch_source(planned, recipe, index, slots, *part, teacher_labels)
     about |= {**asdict(settings), **asdict(schedule)}
     if accelerator.is_main_process:
         write_whole(out / SETTINGS_FILE, json.dumps(about, indent=1).encode(), force=True)

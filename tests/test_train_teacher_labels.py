@@ -18,7 +18,7 @@ from punctuation_restoration.data.preparation import prepare, recipe_for_texts
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.data.shards import document_borders, hash_words, open_shard, read_index
-from punctuation_restoration.data.soft_labels import SoftLabels, as_bytes, as_probabilities
+from punctuation_restoration.data.teacher_labels import TeacherLabels, as_bytes, as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import NOTICES, PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
 
@@ -44,14 +44,14 @@ def test_a_byte_a_label_keeps_probabilities(rows):
 def test_labels_of_other_texts_are_no_labels(soft, tiny_checkpoint, tmp_path, capsys):
     (tmp_path / "talk.txt").write_text("Saya say the man. Is it you? " * 9 + "\n\n" + "Here you are, hello. " * 9)
     prepare(recipe_for_texts([str(tmp_path / "talk.txt")], "en", 0.0), tmp_path / "data", tiny_checkpoint, 1)
-    call = arguments(str(tmp_path / "data"), tmp_path / "run", tiny_checkpoint, "--soft-labels", str(soft))
+    call = arguments(str(tmp_path / "data"), tmp_path / "run", tiny_checkpoint, "--teacher-labels", str(soft))
     assert run_training(call) == 1
     assert "got those of other texts" in capsys.readouterr().err
 
 
-def test_soft_labels_are_the_probabilities_that_the_pipeline_gives(soft, texts, prepared, tiny_checkpoint):
+def test_teacher_labels_are_the_probabilities_that_the_pipeline_gives(soft, texts, prepared, tiny_checkpoint):
     path = first_shard(read_index(prepared))
-    stored = as_probabilities(SoftLabels(soft, NAMES).of_shard(path))
+    stored = as_probabilities(TeacherLabels(soft, NAMES).of_shard(path))
     restore = pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu")
     served = {}
     for paragraph in (Path(texts) / "talks.txt").read_text().split("\n\n"):
@@ -79,7 +79,7 @@ def test_a_second_run_labels_only_documents_that_changed(texts, tiny_checkpoint,
     assert 0 < int(capsys.readouterr().out.split()[0]) < 200  # of one document
     assert label(call) == 0
     assert capsys.readouterr().out.startswith("0 words")
-    assert SoftLabels(out, NAMES).of_shard(first_shard(read_index(data))).any(axis=1).all()
+    assert TeacherLabels(out, NAMES).of_shard(first_shard(read_index(data))).any(axis=1).all()
 
 
 def test_labels_of_another_model_are_not_mixed_in(prepared, soft, tiny_checkpoint, tmp_path, capsys):
@@ -91,20 +91,20 @@ def test_labels_of_another_model_are_not_mixed_in(prepared, soft, tiny_checkpoin
     assert label(["--model", str(other), "--data", prepared, "--output", str(soft), "--device", "cpu"]) == 1
     assert "Choose another --output" in capsys.readouterr().err
     with pytest.raises(ValueError, match=r"Expected in .* probabilities of the labels \['O', 'COMMA'\]"):
-        SoftLabels(soft, ["O", "COMMA"])
+        TeacherLabels(soft, ["O", "COMMA"])
 
 
 def test_batches_carry_what_was_said_of_their_words(soft, prepared, tiny_tokenizer, tiny_config):
-    sampling, of_shard = Sampling(lengths={48: 1.0}, utterances=0.3), SoftLabels(soft, NAMES).of_shard
-    sampler = WindowSampler(read_index(prepared), sampling, 200, [2, 3], 5, soft_labels=of_shard)
+    sampling, of_shard = Sampling(lengths={48: 1.0}, utterances=0.3), TeacherLabels(soft, NAMES).of_shard
+    sampler = WindowSampler(read_index(prepared), sampling, 200, [2, 3], 5, teacher_labels=of_shard)
     collator = WindowCollator(SlotEncoder(tiny_tokenizer, tiny_config))
     for plan in map(sampler.plan, range(12)):
         windows = [sampler.cut(plan, row) for row in range(len(plan))]
         batch = collator(windows)
-        assert batch["soft_labels"].shape == (*batch["labels"].shape, 4)
+        assert batch["teacher_labels"].shape == (*batch["labels"].shape, 4)
         for row, window in enumerate(windows):
-            said = as_probabilities(window.words.soft)
-            assert np.array_equal(batch["soft_labels"][row, : len(said)].numpy(), said)
+            said = as_probabilities(window.words.teacher_labels)
+            assert np.array_equal(batch["teacher_labels"][row, : len(said)].numpy(), said)
 
 
 def _first_loss(prepared, out, start, *options):
@@ -120,13 +120,13 @@ def test_what_learns_from_labels_keeps_the_terms_of_their_model(soft, prepared, 
         (teacher / name).write_text(f"the {name}")
     about = json.loads((labels / "model.json").read_text())
     (labels / "model.json").write_text(json.dumps({**about, "model": str(teacher)}))
-    call = arguments(prepared, tmp_path / "run", tiny_checkpoint, "--soft-labels", str(labels), "--max-steps", "1")
+    call = arguments(prepared, tmp_path / "run", tiny_checkpoint, "--teacher-labels", str(labels), "--max-steps", "1")
     assert run_training(call) == 0
     assert [(tmp_path / "run" / "best" / name).read_text() for name in NOTICES] == [f"the {name}" for name in NOTICES]
 
 
 def test_a_model_that_learns_its_own_labels_has_little_to_learn(soft, prepared, no_dropout, tmp_path):
     """Only what other windows show changes its mind: the labels were found in those of serving."""
-    soft_only = ["--soft-labels", str(soft), "--distil-weight", "1.0", "--temperature", "1.0"]
+    soft_only = ["--teacher-labels", str(soft), "--distil-weight", "1.0", "--temperature", "1.0"]
     hard = _first_loss(prepared, tmp_path / "hard", no_dropout)
     assert _first_loss(prepared, tmp_path / "soft", no_dropout, *soft_only) < 0.5 * hard

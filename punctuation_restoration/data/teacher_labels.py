@@ -3,9 +3,9 @@
 The command `label` writes them. They are found by document and words, so the two models' pieces may differ, but not
 their labels. A document whose words have changed has none.
 
-    soft/model.json                the model, a hash of its weights, its labels
-    soft/part-0000.safetensors     document_hashes (D,) and word_hashes (D,) uint64, document_starts (D + 1,) uint32,
-                                   probabilities (W, M) uint8: 255 times the square root of each
+    model.json                the model, a hash of its weights, its labels
+    part-0000.safetensors     document_hashes (D,) and word_hashes (D,) uint64, document_starts (D + 1,) uint32,
+                              probabilities (W, M) uint8: 255 times the square root of each
 """
 
 import json
@@ -23,7 +23,7 @@ from punctuation_restoration.whole_files import write_whole
 MODEL_FILE = "model.json"
 
 
-class SoftLabels:
+class TeacherLabels:
     """The probabilities in a folder, found by document."""
 
     def __init__(self, folder: Path, label_names: Sequence[str]):
