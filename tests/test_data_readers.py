@@ -25,7 +25,9 @@ def test_jsonl_gives_one_document_a_line_with_its_id(tmp_path: Path) -> None:
 def test_another_text_field_can_be_named(tmp_path: Path) -> None:
     path = write(tmp_path / "x.jsonl", '{"body": "Hello."}\n')
     assert [d.text for d in read_documents(path, "body")] == ["Hello."]
-    with pytest.raises(ValueError, match=r"text key 'text' in .*x\.jsonl, line 1, got \['body'\].*text_field"):
+    with pytest.raises(
+        ValueError, match=r"text key 'text', or words and labels, in .*x\.jsonl, line 1, got \['body'\].*text_field"
+    ):
         list(read_documents(path))
 
 

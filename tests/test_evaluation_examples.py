@@ -124,7 +124,7 @@ def test_a_mark_inside_a_token_is_an_insertion_unless_the_token_has_it():
 
 def test_the_last_word_of_each_text_is_counted_apart_but_not_where_the_text_was_cut():
     example = from_tokens(*[("word", O)] * 449, ("end", P))
-    (parts,) = evaluation_of(example, words(example.text, *[("word", C)] * 449, ("end", P))).blocks.values()
+    (parts,) = evaluation_of(example, words(example.text, *[("word", C)] * 449, ("end", P))).documents
     assert [part.sum(axis=(1, 2)).tolist() for part in parts] == [[200, 0, 0], [200, 0, 0], [49, 1, 0]]
     example = from_text("one two. three four.")
     [shorter] = cut([example], 2)

@@ -74,9 +74,7 @@ def test_ids_and_names_score_alike_minus_100_is_not_scored_and_the_end_of_a_text
 
 
 def test_a_mark_inside_a_word_is_an_insertion_but_no_word() -> None:
-    counts = count_labels([O, C], [O, C], NAMES)
-    counts[2] = count_labels([O, O], [C, C], NAMES)[0]
-    scores = score(counts, NAMES)
+    scores = score(count_labels([O, C], [O, C], NAMES, inside=[C, C]), NAMES)
     assert (scores["n_words"], scores["slot_error_rate"], numbers(scores["micro"])) == (2, 2, (1, 3, 1))
 
 
@@ -140,10 +138,10 @@ def test_the_interval_holds_the_score_and_narrows_with_more_documents_that_diffe
 
 def test_whole_documents_are_drawn_and_blocks_of_words_where_there_are_few() -> None:
     found, missed = (count_labels([C] * 10, [label] * 10, NAMES) for label in (C, O))
-    blocks = {str(n): [found if n < 3 else missed] * 40 for n in range(5)}
-    unit, units = units_of(blocks)
+    documents = [np.array([found if n < 3 else missed] * 40) for n in range(5)]
+    unit, units = units_of(documents)
     assert (unit, units[:, 0].tolist()) == ("documents", [[400, 400, 400]] * 3 + [[0, 400, 0]] * 2)
-    few, alone = units_of({"stream": [block for own in blocks.values() for block in own]})
+    few, alone = units_of([np.concatenate(documents)])
     assert (few, len(alone)) == ("blocks of 200 words", 200)
     # Drawn in blocks, the interval of documents whose blocks agree would be narrower than it is.
     whole, narrow = (bootstrap(own)[0] for own in (units, alone))

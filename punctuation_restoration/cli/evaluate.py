@@ -16,6 +16,7 @@ from punctuation_restoration.cli.commands import finish
 from punctuation_restoration.cli.options import DTYPES, at_least, read_threshold
 from punctuation_restoration.evaluation.benchmarks import (
     BENCHMARKS,
+    Benchmark,
     default_root,
     file_name,
     named,
@@ -45,36 +46,19 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--model", help="folder or name of the model (default: the one that the pipeline loads)")
     add("--benchmark", nargs="+", default=[], metavar="NAME", help=SCORED)
     add("--list", action="store_true", help="name the benchmarks and end")
-    add(
-        "--output",
-        type=Path,
-        help="JSON file, or a folder for several (default: results/, or nothing with --limit)",
-    )
-    add(
-        "--against",
-        type=Path,
-        metavar="JSON",
-        help="an earlier result on the same test to compare with, or a folder",
-    )
-    add(
-        "--limit",
-        type=at_least(1),
-        metavar="WORDS",
-        help="score at most this many words, for a quick look",
-    )
-    add(
-        "--bench-root",
-        type=Path,
-        help="folder of the benchmarks (default: bench, or ../shared/bench)",
-    )
+    what = "JSON file, or a folder for several (default: results/, or nothing with --limit)"
+    add("--output", type=Path, help=what)
+    what = "an earlier result on the same test to compare with, or a folder"
+    add("--against", type=Path, metavar="JSON", help=what)
+    what = "score at most this many words, for a quick look"
+    add("--limit", type=at_least(1), metavar="WORDS", help=what)
+    what = "folder of the benchmarks (default: bench, or ../shared/bench)"
+    add("--bench-root", type=Path, default=default_root(), help=what)
     add("--recipe", type=Path, default=RECIPE, help="recipe whose held-out documents are scored")
-    add(
-        "--all-marks",
-        action="store_true",
-        help="score in all labels of the model, as files of your own always are",
-    )
-    about = "probability from which a mark is written"
-    add("--threshold", nargs="+", default=[], type=read_threshold, metavar="LABEL=P", help=about)
+    what = "score in all labels of the model, as files of your own always are"
+    add("--all-marks", action="store_true", help=what)
+    what = "probability from which a mark is written"
+    add("--threshold", nargs="+", default=[], type=read_threshold, metavar="LABEL=P", help=what)
     add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
     add("--dtype", default="float32", choices=DTYPES, help="default: float32")
     add_trust_option(parser)
@@ -91,12 +75,11 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         args.benchmark = named(args.benchmark)
     except ValueError as error:
         parser.error(str(error))
-    if len({file_name(name) for name in args.benchmark}) < len(args.benchmark):
-        what_to_do = "Score them one by one, each with an --output of its own"
+    if len(set(map(file_name, args.benchmark))) < len(args.benchmark):
         parser.error(
-            f"Expected files of different names, after which results are named, got some alike. {what_to_do}."
+            "Expected files of different names, after which results are named, got some alike. Score them one by one, "
+            "each with an --output of its own."
         )
-    args.bench_root = args.bench_root or default_root()
     if not args.limit:
         args.output = args.output or RESULTS
     for path in (args.output, args.against):
@@ -111,7 +94,7 @@ def evaluate(args: argparse.Namespace) -> None:
     """Score every benchmark, write its result, and print the tables."""
     from punctuation_restoration.evaluation import report, result_files
 
-    earlier = {}
+    earlier: dict[str, Any] = {}
     if args.against:  # read first: the new result may replace it
         for name in args.benchmark:
             earlier[name] = result_files.read_result(result_path(args.against, name))
@@ -128,9 +111,9 @@ def evaluate(args: argparse.Namespace) -> None:
     print(report.overview(results))
 
 
-def result_path(place: Path, name: str) -> Path:
+def result_path(path: Path, name: str) -> Path:
     """The file of a benchmark's result, where `--output` or `--against` names a file or a folder."""
-    return place if place.suffix == ".json" else place / f"{file_name(name)}.json"
+    return path if path.suffix == ".json" else path / f"{file_name(name)}.json"
 
 
 def score_one(
@@ -141,10 +124,13 @@ def score_one(
     from punctuation_restoration.evaluation.scored_texts import load_examples
 
     config = restore.model.config
-    benchmark = BENCHMARKS.get(name)
-    is_standard = benchmark is not None and not args.all_marks
-    labels = examples.standard_labels(config) if is_standard else examples.own_labels(config)
-    options: dict[str, Any] = {"marks": "basic" if is_standard else "all"}
+    about = "test share" if Path(name).is_dir() else "a file"
+    benchmark = BENCHMARKS.get(name, Benchmark(use="", about=about))
+    options: dict[str, Any] = {"marks": "all"}
+    labels = examples.own_labels(config)
+    if name in BENCHMARKS and not args.all_marks:
+        options["marks"] = "basic"
+        labels = examples.standard_labels(config)
     if args.threshold:
         options["thresholds"] = dict(args.threshold)
     texts = load_examples(name, labels, args.bench_root, args.recipe)
@@ -155,18 +141,16 @@ def score_one(
         result_files.check_same_test(digest, labels.names, earlier)
     evaluation = runner.evaluate_examples(restore, texts, labels, name, **options)
     casing = {}
-    if is_standard and BENCHMARKS[name].casing:
-        for whose in ("reference", "model"):
-            with_marks = whose == "reference"
-            casing[whose] = runner.evaluate_casing(
-                restore, texts, labels, name, with_marks=with_marks, **options
-            )
+    for whose in ("reference", "model") if benchmark.casing and not args.all_marks else ():
+        casing[whose] = runner.evaluate_casing(
+            restore, texts, labels, name, with_marks=whose == "reference", **options
+        )
     settings = {key: getattr(config, key) for key in READ_IN}
     settings |= {**options, "dtype": args.dtype, "limit": args.limit}
     model = str(restore.model.name_or_path)  # the folder, where --model was `fast`
     signed = {"data_sha256": digest, **result_files.signature(model, settings, str(restore.device))}
-    about = benchmark.about if benchmark else "test share" if Path(name).is_dir() else "a file"
-    result = result_files.to_result(evaluation, Path(name).name, about, signed, casing)
+    name = Path(name).name
+    result = result_files.to_result(evaluation, name, benchmark.about, signed, casing)
     if earlier:
         result["against"] = result_files.compare(result, earlier)
     return result

@@ -77,10 +77,8 @@ class Converter:
     ) -> tuple[list[str], np.ndarray]:
         """Spoken words of a document and their label ids, (n_words,) uint8."""
         if document.words:
+            document.check_labels(self.config.label_names)
             spoken, names = self.labelled(document)
-            if unknown := sorted(set(names) - set(self.config.label_names)):
-                wanted = f"the labels {self.config.label_names} from {document.place} on"
-                raise ValueError(f"Expected {wanted}, got {unknown}. Rename them.")
         else:
             text = document.text
             if self.recipe.spoken_forms:

@@ -11,6 +11,7 @@ Tables of sentences (a .tsv file with a column `sentence`) are too short for tha
 """
 
 import csv
+import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,11 +19,10 @@ import numpy as np
 import regex
 
 from punctuation_restoration.data.readers import (
-    json_rows,
-    labelled_words,
     list_files,
     numbered_lines,
     plain_suffix,
+    read_documents,
 )
 from punctuation_restoration.pipeline.segmentation import SIMPLIFIED
 
@@ -37,25 +37,18 @@ class LeakCheck:
     """Knows the stretches of benchmark files, or folders of them, and the sentences of their tables."""
 
     def __init__(self, paths: Iterable[str | Path]):
-        hashes, sentences = [np.zeros(0, dtype=np.uint64)], {""}
-        for file in (file for path in paths for file in list_files(Path(path))):
-            lines = [line for _, line in numbered_lines(file)]
-            table = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-            texts = ["\n".join(lines)]
-            if "json" in plain_suffix(file):
-                texts = [
-                    str(row.get("text") or " ".join(row.get("words", ())))
-                    for _, row in json_rows(file)
-                ]
-            elif plain_suffix(file) == ".tsv" and "sentence" in (table.fieldnames or ()):
-                texts = []
-                sentences.update(letters_of(row["sentence"]) for row in table)
-            elif plain_suffix(file) == ".tsv":
-                texts = [" ".join(word for _, words, _ in labelled_words(file) for word in words)]
-            for letters in map(letters_of, texts):
+        hashes = [np.zeros(1, dtype=np.uint64)]  # no text has this one
+        sentences: set[str] = set()
+        for file in itertools.chain.from_iterable(list_files(Path(path)) for path in paths):
+            if own_sentences := table_sentences(file):
+                sentences.update(map(letters_of, own_sentences))
+                continue
+            for document in read_documents(file, whole=True):
+                letters = letters_of(document.text)
                 is_han = 2 * len(_HAN.findall(letters)) > len(letters)
                 hashes.append(stretch_hashes(letters, HAN_LETTERS if is_han else LETTERS))
-        self.hashes, self.sentences = np.unique(np.concatenate(hashes)), sorted(sentences - {""})
+        self.hashes = np.unique(np.concatenate(hashes))
+        self.sentences = sorted(sentences - {""})
 
     def found_in(self, text: str) -> str | None:
         """Why a text is left out, or None: it holds a benchmark's sentence, or too many of its stretches."""
@@ -66,14 +59,19 @@ class LeakCheck:
         for length in (LETTERS, HAN_LETTERS) if _HAN.search(letters) else (LETTERS,):
             hashes = stretch_hashes(letters, length)
             places = self.hashes.searchsorted(hashes)
-            n_shared = (
-                np.count_nonzero(self.hashes.take(places, mode="clip") == hashes)
-                if len(self.hashes)
-                else 0
-            )
+            n_shared = np.count_nonzero(self.hashes.take(places, mode="clip") == hashes)
             if n_shared > MAX_SHARE * len(hashes):
                 return "in a benchmark"
         return None
+
+
+def table_sentences(path: Path) -> list[str]:
+    """The column `sentence` of a table; empty for any other file."""
+    if plain_suffix(path) != ".tsv":
+        return []
+    lines = (line for _, line in numbered_lines(path))
+    table = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    return [row["sentence"] for row in table] if "sentence" in (table.fieldnames or ()) else []
 
 
 def letters_of(text: str) -> str:

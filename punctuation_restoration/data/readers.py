@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,22 +26,43 @@ class SourceDocument:
     """One running text, or words with their labels. `place` is the file and line it came from, for messages."""
 
     id: str
-    text: str  # of a label file its words, joined
+    text: str  # of labelled words, these, joined
     place: str
     words: tuple[str, ...] = ()  # of a label file
     labels: tuple[str, ...] = ()  # names, one a word
+    punctuated: bool = True  # False where the file says that nobody has written marks
+
+    def check_labels(self, known: Sequence[str]) -> None:
+        """Raises a ValueError for labels that are not known."""
+        if unknown := sorted(set(self.labels) - set(known)):
+            wanted = f"the labels {list(known)} from {self.place} on"
+            raise ValueError(f"Expected {wanted}, got {unknown}. Rename them.")
 
 
-def read_documents(path: str | Path, text_field: str = "text") -> Iterator[SourceDocument]:
+Fields = tuple[int, dict[str, Any]]  # the line in which a document begins, and its fields
+
+
+def read_documents(
+    path: str | Path, text_field: str = "text", whole: bool = False
+) -> Iterator[SourceDocument]:
     """Read the documents of a file or a folder; a `ValueError` names a file that is missing or wrong, and the line.
 
-    JSONL: one document a line, `{"text": ...}`. Plain text: paragraphs between blank lines, or every 200 lines. Label
-    files (`word<TAB>LABEL` a line): blank lines separate documents.
+    JSONL: one document a line, `{"text": ...}` or `{"words": [...], "labels": [...]}`. Plain text: paragraphs between
+    blank lines, or every 200 lines. Label files (`word<TAB>LABEL` a line): blank lines separate documents, or every
+    5,000 words. With `whole` nothing is divided for its length, and a label may lack its word, as in some benchmarks.
     """
     for file in list_files(Path(path)):
+        suffix = plain_suffix(file)
+        if "json" in suffix:
+            documents = _json_documents(file, text_field)
+        elif suffix == ".tsv":
+            documents = _labelled_documents(file, whole)
+        else:
+            documents = _text_documents(file, whole)
         is_empty = True
-        for line, fields in _file_documents(file, text_field):
+        for line, fields in documents:
             is_empty = False
+            fields.setdefault("text", " ".join(fields.get("words", ())))
             fields.setdefault("id", id_of_text(fields["text"]))
             yield SourceDocument(place=f"{file}, line {line}", **fields)
         if is_empty:
@@ -50,37 +71,78 @@ def read_documents(path: str | Path, text_field: str = "text") -> Iterator[Sourc
             )
 
 
-def _file_documents(path: Path, text_field: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The documents of one file: the line that each begins in, and its fields."""
-    if "json" in plain_suffix(path):
-        for line, row in json_rows(path):
-            if not isinstance(row.get(text_field), str):
-                wanted = f"the text key {text_field!r} in {path}, line {line}"
+def _json_documents(path: Path, text_field: str) -> Iterator[Fields]:
+    for line, content in numbered_lines(path):
+        if not content.strip():
+            continue
+        try:
+            row = json.loads(content)
+        except json.JSONDecodeError:
+            row = None
+        if not isinstance(row, dict):
+            raise ValueError(
+                f"Expected a JSON object in {path}, line {line}, got {content[:60]!r}. Correct the line, or give plain "
+                "text the suffix .txt."
+            )
+        fields = {"punctuated": row.get("punctuated", True)}
+        if row.get("id") is not None:
+            fields["id"] = str(row["id"])
+        if isinstance(row.get(text_field), str):
+            fields["text"] = row[text_field]
+        elif isinstance(row.get("words"), list) and isinstance(row.get("labels"), list):
+            fields["words"] = tuple(map(str, row["words"]))
+            fields["labels"] = tuple(map(str, row["labels"]))
+            if len(fields["words"]) != len(fields["labels"]):
+                got = f"{len(fields['words'])} words, {len(fields['labels'])} labels"
                 raise ValueError(
-                    f"Expected {wanted}, got {sorted(row)}. Correct it, or text_field."
+                    f"Expected one label per word in {path}, line {line}: {got}. Check the file."
                 )
-            fields = {"text": row[text_field]}
-            if row.get("id") is not None:
-                fields["id"] = str(row["id"])
-            yield line, fields
-    elif plain_suffix(path) == ".tsv":
-        for line, words, labels in labelled_words(path, WORDS_PER_DOCUMENT):
-            if "" in words:
-                place = f"{path}, line {line + words.index('')}"
+        else:
+            wanted = f"the text key {text_field!r}, or words and labels, in {path}, line {line}"
+            raise ValueError(f"Expected {wanted}, got {sorted(row)}. Correct it, or text_field.")
+        yield line, fields
+
+
+def _labelled_documents(path: Path, whole: bool) -> Iterator[Fields]:
+    for first, lines in _paragraphs(path, None if whole else WORDS_PER_DOCUMENT):
+        rows = [[column.strip() for column in line.split("\t")] for line in lines]
+        for number, row in enumerate(rows, first):
+            if len(row) != 2 or not row[1]:
+                wanted = f"two columns, word<TAB>LABEL, in {path}, line {number}"
+                what_to_do = "Correct the line, or give running text the suffix .txt"
                 raise ValueError(
-                    f"Expected a word before the label in {place}, got none. Correct the line."
+                    f"Expected {wanted}, got {lines[number - first]!r:.60}. {what_to_do}."
                 )
-            yield line, {"text": " ".join(words), "words": words, "labels": labels}
-    else:
-        for line, lines in paragraphs(path, LINES_PER_DOCUMENT):
-            yield line, {"text": "\n".join(map(str.strip, lines))}
+            if not (row[0] or whole):
+                wanted = f"a word before the label in {path}, line {number}"
+                raise ValueError(f"Expected {wanted}, got none. Correct the line.")
+        words, labels = zip(*rows, strict=True)
+        yield first, {"words": words, "labels": labels}
+
+
+def _text_documents(path: Path, whole: bool) -> Iterator[Fields]:
+    for first, lines in _paragraphs(path, None if whole else LINES_PER_DOCUMENT):
+        yield first, {"text": "\n".join(map(str.strip, lines))}
+
+
+def _paragraphs(path: Path, max_lines: int | None) -> Iterator[tuple[int, list[str]]]:
+    """The lines between blank lines, or every `max_lines` of them: the number of the first, and the lines."""
+    first = 0
+    lines: list[str] = []
+    end = [(0, "")]  # so that the last paragraph ends like the others
+    for number, line in itertools.chain(numbered_lines(path), end):
+        if lines and (not line.strip() or len(lines) == max_lines):
+            yield first, lines
+            lines = []
+        if line.strip():
+            first = first if lines else number
+            lines.append(line.rstrip("\r\n"))
 
 
 def hash_id(document_id: str) -> int:
     """A 64-bit hash of a document's id, the same on every machine."""
-    return int.from_bytes(
-        hashlib.blake2b(document_id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
-    )
+    encoded = document_id.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(encoded, digest_size=8).digest(), "big")
 
 
 def id_of_text(text: str) -> str:
@@ -113,50 +175,6 @@ def plain_suffix(path: Path) -> str:
 def plain_stem(path: Path) -> str:
     """The file's name without its endings."""
     return Path(path.name.removesuffix(".gz")).stem
-
-
-def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The JSON objects of a file, one a line, with the numbers of their lines; blank lines are passed over."""
-    for number, line in numbered_lines(path):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            row = None
-        if not isinstance(row, dict):
-            raise ValueError(
-                f"Expected a JSON object in {path}, line {number}, got {line[:60]!r}. Correct the line, or give plain "
-                "text the suffix .txt."
-            )
-        yield number, row
-
-
-def paragraphs(path: Path, max_lines: int | None = None) -> Iterator[tuple[int, list[str]]]:
-    """The lines between blank lines, or every `max_lines` of it: the number of its first line, and its lines."""
-    rows: list[tuple[int, str]] = []
-    end = [(0, "")]  # so that the last paragraph ends like the others
-    for number, line in itertools.chain(numbered_lines(path), end):
-        if rows and (not line.strip() or len(rows) == max_lines):
-            yield rows[0][0], [text for _, text in rows]
-            rows = []
-        if line.strip():
-            rows.append((number, line.rstrip("\r\n")))
-
-
-def labelled_words(
-    path: Path, max_words: int | None = None
-) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
-    """The paragraphs of a label file: the number of the first line, words, which may be empty, and their labels."""
-    for first, lines in paragraphs(path, max_words):
-        rows = [[column.strip() for column in line.split("\t")] for line in lines]
-        for number, row in enumerate(rows):
-            if len(row) != 2 or not row[1]:
-                wanted = f"two columns, word<TAB>LABEL, in {path}, line {first + number}"
-                what_to_do = "Correct the line, or give running text the suffix .txt"
-                raise ValueError(f"Expected {wanted}, got {lines[number]!r:.60}. {what_to_do}.")
-        words, labels = zip(*rows, strict=True)
-        yield first, words, labels
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -14,7 +14,7 @@ is a word, or a token of a benchmark. Knows nothing about files or models.
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import regex
@@ -27,6 +27,7 @@ from punctuation_restoration.modeling.configuration_punctuation import (
 )
 from punctuation_restoration.pipeline.conventions import ends_sentence, known_marks
 from punctuation_restoration.pipeline.marks import strip_marks
+from punctuation_restoration.pipeline.segmentation import BLANK
 from punctuation_restoration.pipeline.words import WordFinder
 
 _HAN_CHARACTER = regex.compile(r"\p{Han}\p{M}*")
@@ -85,26 +86,26 @@ class Example:
     cased: tuple[str | None, ...] = ()
 
 
+class Unit(NamedTuple):
+    """A unit on its way into an example: its text, its label, and how it is joined to the one before."""
+
+    text: str  # lower case; empty for a token without letters and digits
+    label: str
+    is_joined: bool  # without a blank
+    cased: str | None = None
+
+
 def example_from_tokens(
     id: str, tokens: Sequence[str], labels: Sequence[str], label_set: LabelSet
 ) -> Example:
-    """An example from tokens with one label each; split English clitics are joined to the word before them.
-
-    A `ValueError` says that the lists differ in length, or which label is unknown.
-    """
-    if len(tokens) != len(labels):
-        got = f"{len(tokens)} tokens, {len(labels)} labels"
-        raise ValueError(f"Expected one label per token in {id!r}: {got}. Check the file.")
-    if unknown := sorted(set(labels) - set(label_set.names)):
-        raise ValueError(
-            f"Expected labels among {list(label_set.names)} in {id!r}, got {unknown}. Check the file."
-        )
-    units = [_without_marks(token.lower(), label_set) for token in tokens]
-    joined = [
-        unit in CLITICS or _both_han(before, unit)
-        for before, unit in zip(["", *units], units, strict=False)
-    ]
-    return _example(id, units, joined, labels)
+    """An example from tokens with one label each; split English clitics are joined to the word before them."""
+    units: list[Unit] = []
+    before = ""
+    for token, label in zip(tokens, labels, strict=True):
+        text = _without_marks(token.lower(), label_set)
+        units.append(Unit(text, label, text in CLITICS or _both_han(before, text)))
+        before = text
+    return _example(id, units)
 
 
 def example_from_text(
@@ -116,40 +117,35 @@ def example_from_text(
     mark belongs. With `casing` the units say how they are written where the text tells it, see `data.casings`.
     """
     words = finder(text)
-    spoken, word_labels = strip_marks(text, words, label_set.mark_labels, label_set.names)
-    units: list[str] = []
-    joined: list[bool] = []
-    labels: list[str] = []
-    cased: list[str | None] = []
-    tells = (
-        written_casings(spoken, sentence_begins(np.isin(word_labels, label_set.stops))) != UNKNOWN
-    )
-    for index, (word, label) in enumerate(zip(spoken, word_labels, strict=True)):
+    spoken, labels = strip_marks(text, words, label_set.mark_labels, label_set.names)
+    begins = sentence_begins(np.isin(labels, label_set.stops))
+    is_known = written_casings(spoken, begins) != UNKNOWN
+    units: list[Unit] = []
+    before, previous_end = "", 0
+    for index, word in enumerate(spoken):
         is_han = _HAN_WORD.fullmatch(word) is not None
         parts = _HAN_CHARACTER.findall(word) if is_han else [word.lower()]
-        blank = bool(units) and not _both_han(units[-1], parts[0])
-        if blank and (is_han or _ENDS_IN_HAN.search(units[-1])):
+        is_joined = not before or _both_han(before, parts[0])
+        if not is_joined and (is_han or _ENDS_IN_HAN.search(before)):
             # Between Han text and a Latin word: as it was written.
-            gap = text[words[index - 1].end : words[index].start]
-            blank = any(sign.isspace() for sign in gap)
-        n_more = len(parts) - 1
-        units += parts
-        joined += [not blank] + [True] * n_more
-        labels += [label_set.names[0]] * n_more + [label]
-        is_known = tells[index] and len(word) == len(word.lower())
-        cased += [word if is_known else None] * len(parts)
-    example = _example(id, units, joined, labels)
-    return replace(example, cased=tuple(cased)) if casing else example
+            is_joined = not BLANK.search(text, previous_end, words[index].start)
+        cased = word if casing and is_known[index] and len(word) == len(word.lower()) else None
+        units += [Unit(part, label_set.names[0], True, cased) for part in parts]
+        units[-len(parts)] = units[-len(parts)]._replace(is_joined=is_joined)
+        units[-1] = units[-1]._replace(label=labels[index])
+        before, previous_end = parts[-1], words[index].end
+    example = _example(id, units)
+    return replace(example, cased=tuple(unit.cased for unit in units)) if casing else example
 
 
 def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
     """The first examples, up to `n_words` units in all; the last one is cut where they are used up."""
     kept: list[Example] = []
     for example in examples:
-        if n_words <= 0:
-            break
-        if n_words < len(example.spans):
-            example = replace(
+        if n_words >= len(example.spans):
+            kept.append(example)
+        elif n_words > 0:
+            first = replace(
                 example,
                 text=example.text[: example.spans[n_words - 1][1]],
                 spans=example.spans[:n_words],
@@ -157,7 +153,7 @@ def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
                 ends_text=False,
                 cased=example.cased[:n_words],
             )
-        kept.append(example)
+            kept.append(first)
         n_words -= len(example.spans)
     return kept
 
@@ -167,40 +163,34 @@ def code_switched(example: Example, label_set: LabelSet) -> Example:
 
     Between two of them is a blank, but for where Han text stands on either side, as Mandarin is written.
     """
-    units: list[str] = []
-    joined: list[bool] = []
-    labels: list[str] = []
-    stops = label_set.stops
-    first = 0  # unit of the sentence
-    for index, label in enumerate(example.labels):
-        if label not in stops and index + 1 < len(example.labels):
-            continue
-        here = slice(first, index + 1)
-        first = index + 1
-        spans = example.spans[here]
-        sentence = [example.text[start:end] for start, end in spans]
-        has_han = any(map(_HAN_CHARACTER.match, sentence))
-        if not has_han or not any(map(_ENGLISH_WORD.fullmatch, sentence)):
-            continue
-        follows_han = units and _ENDS_IN_HAN.search(units[-1])
-        joined.append(bool(follows_han or _HAN_CHARACTER.match(sentence[0])))
-        joined += [before[1] == after[0] for before, after in itertools.pairwise(spans)]
-        units += sentence
-        labels += example.labels[here]
-    return replace(_example(example.id, units, joined, labels), ends_text=example.ends_text)
-
-
-def _example(
-    id: str, units: Sequence[str], joined: Sequence[bool], labels: Sequence[str]
-) -> Example:
-    """The units written one after the other, with a blank before each that is not `joined` to the one before."""
     text = ""
     spans: list[tuple[int, int]] = []
-    for unit, is_joined in zip(units, joined, strict=True):
-        text += " " if text and unit and not is_joined else ""
-        spans.append((len(text), len(text) + len(unit)))
-        text += unit
-    return Example(id, text, tuple(spans), tuple(labels))
+    labels: list[str] = []
+    stops = [index for index, label in enumerate(example.labels, 1) if label in label_set.stops]
+    for first, end in itertools.pairwise([0, *stops, len(example.labels)]):
+        own_spans = example.spans[first:end]
+        units = [example.text[slice(*span)] for span in own_spans]
+        has_han = any(map(_HAN_CHARACTER.match, units))
+        if not has_han or not any(map(_ENGLISH_WORD.fullmatch, units)):
+            continue
+        if text and not _ENDS_IN_HAN.search(text) and not _HAN_CHARACTER.match(units[0]):
+            text += " "
+        moved = len(text) - own_spans[0][0]
+        spans += [(start + moved, end + moved) for start, end in own_spans]
+        text += example.text[own_spans[0][0] : own_spans[-1][1]]
+        labels += example.labels[first:end]
+    return replace(example, text=text, spans=tuple(spans), labels=tuple(labels))
+
+
+def _example(id: str, units: Sequence[Unit]) -> Example:
+    """The units written one after the other, with a blank before each that is not joined to the one before."""
+    text = ""
+    spans: list[tuple[int, int]] = []
+    for unit in units:
+        text += " " if text and unit.text and not unit.is_joined else ""
+        spans.append((len(text), len(text) + len(unit.text)))
+        text += unit.text
+    return Example(id, text, tuple(spans), tuple(unit.label for unit in units))
 
 
 def _without_marks(token: str, label_set: LabelSet) -> str:

@@ -1,9 +1,8 @@
 """Results, as written to JSON -> tables for the terminal, in plain text."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-AVERAGES = ("micro", "macro", "weighted")
 RATES = ("precision", "recall", "f1")
 NUMBERS = ("n_reference", "n_predicted", "n_correct")
 
@@ -20,60 +19,52 @@ def overview(results: Sequence[dict[str, Any]]) -> str:
     head = ["benchmark", "micro", "95 %", *map(str.lower, marks), "macro", "weighted", "SER", "ECE"]
     if "against" in results[0]:
         head.append("against (95 %)")
-    return text_table("F1 (%), micro first", head, [_row(result, marks) for result in results])
-
-
-def _row(result: dict[str, Any], marks: Iterable[str]) -> list[str]:
-    """The line of one benchmark in `overview`."""
-    scores = result["scores"]
-    calibration = result["calibration"]["all_words"]
-    interval = result["intervals_95"]["micro"]
-    shares = []
-    for mark in marks:
-        score = scores["marks"].get(mark, {})
-        shares.append(score.get("f1"))
-    for average in ("macro", "weighted"):
-        shares.append(scores[average]["f1"])
-    shares.append(scores["slot_error_rate"])
-    shares.append(calibration["expected_calibration_error"])
-    cells = [
-        result["benchmark"],
-        percent(scores["micro"]["f1"]),
-        _interval(interval),
-        *map(percent, shares),
-    ]
-    if gain := result.get("against"):
-        low, high = gain["interval_95"]
-        points = [100 * share for share in (gain["micro"], low, high)]
-        cells.append("{:+.2f} ({:+.2f} to {:+.2f})".format(*points))
-    return cells
+    rows = []
+    for result in results:
+        scores = result["scores"]
+        shares = [scores["marks"].get(mark, {}).get("f1") for mark in marks]
+        shares += [
+            scores["macro"]["f1"],
+            scores["weighted"]["f1"],
+            scores["slot_error_rate"],
+            result["calibration"]["all_words"]["expected_calibration_error"],
+        ]
+        cells = [
+            result["benchmark"],
+            percent(scores["micro"]["f1"]),
+            _interval(result["intervals_95"]["micro"]),
+            *map(percent, shares),
+        ]
+        if gain := result.get("against"):
+            points = [100 * share for share in (gain["micro"], *gain["interval_95"])]
+            cells.append("{:+.2f} ({:+.2f} to {:+.2f})".format(*points))
+        rows.append(cells)
+    return text_table("F1 (%), micro first", head, rows)
 
 
 def details(result: dict[str, Any]) -> str:
     """The table of one benchmark: each mark, the kinds of "overall", places in the text, and capitals."""
     scores = result["scores"]
-    shown = dict(scores["marks"])
-    shown |= {kind: scores[kind] for kind in AVERAGES}
-    shown |= {"mid-text": scores["mid_text"], "end of text": scores["end_text"]}
+    shown = {
+        **scores["marks"],
+        "micro": scores["micro"],
+        "macro": scores["macro"],
+        "weighted": scores["weighted"],
+        "mid-text": scores["mid_text"],
+        "end of text": scores["end_text"],
+    }
     for whose, casing in result["casing"].items():
         shown[f"capitals, marks of the {whose}"] = casing
     intervals = result["intervals_95"]
     ends = {**intervals["marks"], "micro": intervals["micro"]}
     rows = []
     for name, score in shown.items():
-        cells = [name]
-        for rate in RATES:
-            cells.append(percent(score[rate]))
-        cells.append(_interval(ends.get(name, ())))
-        for number in NUMBERS:
-            cells.append(f"{score[number]:,}" if number in score else "")
-        rows.append(cells)
-    n_words = scores["n_words"]
-    n_documents = result["n_documents"]
-    n_units = intervals["n_units"]
+        rates = [percent(score[rate]) for rate in RATES]
+        numbers = [f"{score[number]:,}" if number in score else "" for number in NUMBERS]
+        rows.append([name, *rates, _interval(ends.get(name, ())), *numbers])
     title = (
-        f"{result['benchmark']}: {n_words:,} units in {n_documents:,} documents; "
-        f"intervals over {n_units:,} {intervals['unit']}"
+        f"{result['benchmark']}: {scores['n_words']:,} units in {result['n_documents']:,} documents; "
+        f"intervals over {intervals['n_units']:,} {intervals['unit']}"
     )
     head = ["", "precision", "recall", "F1", "95 %", "in reference", "predicted", "right"]
     return text_table(title, head, rows)
@@ -93,7 +84,6 @@ def text_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = [title, ""]
     for row in (head, ["-" * width for width in widths], *rows):
-        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
-        cells[0] = row[0].ljust(widths[0])
-        lines.append("  ".join(cells).rstrip())
+        name, *numbers = map(str.rjust, row, widths)
+        lines.append("  ".join([row[0].ljust(len(name)), *numbers]).rstrip())
     return "\n".join([*lines, ""])

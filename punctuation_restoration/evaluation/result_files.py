@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -36,7 +37,7 @@ def to_result(
     beside; empty where they are not scored.
     """
     names, counts = evaluation.label_names, evaluation.counts
-    unit, numbers = scores.units_of(evaluation.blocks)
+    unit, numbers = scores.units_of(evaluation.documents)
     overall, *marks = scores.bootstrap(numbers).tolist()
     intervals = {"micro": overall, "marks": dict(zip(names[1:], marks, strict=True))}
     return {
@@ -45,7 +46,7 @@ def to_result(
         "about": about,
         "signature": signed,
         "label_names": list(names),
-        "n_documents": len(evaluation.blocks),
+        "n_documents": len(evaluation.documents),
         "scores": scores.score(counts, names),
         "intervals_95": {"unit": unit, "n_units": len(numbers), **intervals},
         "calibration": {
@@ -60,26 +61,24 @@ def to_result(
 
 def _calibration(bins: np.ndarray) -> dict[str, Any]:
     """Bins by score: how many decisions, how many of them right, the sum of their scores; and the error of all."""
-    n, n_right = bins[:2].astype(int).tolist()
-    error = scores.calibration_error(bins)
     return {
-        "n": n,
-        "n_right": n_right,
+        "n": bins[0].astype(int).tolist(),
+        "n_right": bins[1].astype(int).tolist(),
         "score_sums": bins[2].round(6).tolist(),
-        "expected_calibration_error": error,
+        "expected_calibration_error": scores.calibration_error(bins),
     }
 
 
 def read_result(path: Path) -> dict[str, Any]:
     """An earlier result; a `ValueError` if the file holds none of this format."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["format"] != FORMAT:
-            raise ValueError(f"format {found['format']}")
+        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if result["format"] != FORMAT:
+            raise ValueError(f"format {result['format']}")
     except (OSError, ValueError, TypeError, KeyError) as error:
         wanted = f"a result of this evaluate.py in {path}, could not read it: {error}"
         raise ValueError(f"Expected {wanted}. Evaluate again.") from error
-    return dict(found)
+    return result
 
 
 def check_same_test(
@@ -95,35 +94,33 @@ def check_same_test(
 
 
 def compare(result: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """How much better a result is than an earlier one, and which one that was; a `ValueError` if the tests differ."""
-    check_same_test(result["signature"]["data_sha256"], result["label_names"], earlier)
+    """How much better a result is than an earlier one on the same test, and which one that was."""
     signed = {key: earlier["signature"][key] for key in ("model", "model_sha256", "commit")}
     return {**signed, **scores.paired_bootstrap(result["units"], earlier["units"])}
 
 
 def write_result(result: Mapping[str, Any], path: Path) -> None:
     """Write a result, each of its parts on a line; whole or not at all."""
-    parts = []
-    for key, value in result.items():
-        parts.append(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}")
-    written = "{\n" + ",\n".join(parts) + "\n}\n"
-    write_whole(path, written.encode(), force=True)
+    parts = [json.dumps({key: value}, ensure_ascii=False)[1:-1] for key, value in result.items()]
+    write_whole(path, "{{\n{}\n}}\n".format(",\n".join(parts)).encode(), force=True)
 
 
 def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, Any]:
     """All of the signature but the data, which differs by benchmark; `model` is a folder or a name."""
-    machine = {
-        "processor": processor(),
-        "torch_threads": torch.get_num_threads(),
-        "device": torch.cuda.get_device_name(device) if device.startswith("cuda") else device,
-    }
-    versions = {module.__name__: module.__version__ for module in (torch, transformers)}
     return {
         "commit": commit(),
         **shown_model(model),
         "settings": settings,
-        "machine": machine,
-        "versions": {"python": platform.python_version(), **versions},
+        "machine": {
+            "processor": processor(),
+            "torch_threads": torch.get_num_threads(),
+            "device": torch.cuda.get_device_name(device) if device.startswith("cuda") else device,
+        },
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+        },
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -145,11 +142,11 @@ def shown_model(model: str) -> dict[str, str | None]:
         return {"model": model, "model_sha256": None}
     shown = str(folder.relative_to(PROJECT)) if folder.is_relative_to(PROJECT) else folder.name
     digest = hashlib.sha256()  # over configuration, weights and tokenizer
-    parts = [folder / "config.json", *folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]
-    for path in sorted(parts):
-        digest.update(path.name.encode("utf-8"))
-        with open(path, "rb") as file:
-            hashlib.file_digest(file, lambda: digest)
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".safetensors" or path.name in ("config.json", "tokenizer.json"):
+            digest.update(path.name.encode("utf-8"))
+            with open(path, "rb") as file:
+                hashlib.file_digest(file, lambda: digest)
     return {"model": shown, "model_sha256": digest.hexdigest()}
 
 
@@ -157,7 +154,7 @@ def commit() -> str | None:
     """The commit of the project, with `+changes` if code differs from it; None outside a checkout."""
     try:
         head = _git("rev-parse", "HEAD")
-        changes = _git("status", "--porcelain", "--untracked-files=no", "--", "*.py")
+        changes = _git("diff", "HEAD", "--name-only", "--", "*.py")
     except (OSError, subprocess.CalledProcessError):
         return None
     return f"{head}+changes" if changes else head
@@ -171,9 +168,6 @@ def _git(*arguments: str) -> str:
 
 def processor() -> str:
     """What the processor is called, where that can be found out."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or "unknown")
+    cpuinfo = Path("/proc/cpuinfo")
+    names = re.findall(r"model name\s*: (.+)", cpuinfo.read_text()) if cpuinfo.is_file() else []
+    return names[0].strip() if names else platform.processor() or "unknown"

@@ -10,8 +10,7 @@ nothing was decided there. A word changes its letters where its lower case is so
     restored    Monday   came   Nasa   Called  Mary      4 change, 2 of them as in the reference
 """
 
-import itertools
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -33,16 +32,15 @@ from punctuation_restoration.pipeline.edits import edited
 class Evaluation:
     """What one benchmark showed."""
 
-    label_names: tuple[str, ...]  # the labels scored, the no-mark label first
-    # Counts (3, M, M) of every block of words, by document.
-    blocks: Mapping[str, Sequence[np.ndarray]]
+    label_names: Sequence[str]  # the labels scored, the no-mark label first
+    documents: Sequence[np.ndarray]  # of each the counts (blocks, 3, M, M) of its blocks of words
     # Bins (3, 15) of the scores of "all_words", and of "marks" that are written.
     calibration: Mapping[str, np.ndarray]
 
     @property
     def counts(self) -> np.ndarray:
         """The sum (3, M, M) over all blocks."""
-        return np.sum(list(itertools.chain(*self.blocks.values())), axis=0)
+        return np.concatenate(self.documents).sum(axis=0)
 
 
 def evaluate_examples(
@@ -52,14 +50,12 @@ def evaluate_examples(
 
     `title` names the progress bar; `settings` are keywords for the pipeline, such as `marks` or `thresholds`.
     """
-    blocks: dict[str, list[np.ndarray]] = {}
+    documents = []
     calibration = {name: count_reliability([]) for name in ("all_words", "marks")}
     texts = (example.text for example in examples)
     for example, result in _restored(restore, examples, texts, title, **settings):
         prediction = align(example, result["words"], label_set)
-        is_repeated = example.id in blocks
-        name = f"{example.id}, {len(blocks)}" if is_repeated else example.id
-        blocks[name] = count_blocks(example, prediction, label_set.names)
+        documents.append(count_blocks(example, prediction, label_set.names))
         of_words, of_marks = [], []
         for wanted, label, score in zip(
             example.labels, prediction.labels, prediction.scores, strict=True
@@ -68,10 +64,10 @@ def evaluate_examples(
                 continue
             of_words.append((score, label == wanted))
             if label != label_set.names[0]:
-                of_marks.append((score, label == wanted))
+                of_marks.append(of_words[-1])
         calibration["all_words"] += count_reliability(of_words)
         calibration["marks"] += count_reliability(of_marks)
-    return Evaluation(label_set.names, blocks, calibration)
+    return Evaluation(label_set.names, documents, calibration)
 
 
 def evaluate_casing(
@@ -99,12 +95,10 @@ def evaluate_casing(
         capitals = [edit for edit in result["edits"] if edit["source"] == "truecase"]
         text = edited(example.text, capitals)  # letter for letter: units are where they were
         for (start, end), wanted in zip(example.spans, example.cased, strict=True):
-            if wanted is None:
-                continue
-            n_words += 1
-            lower = example.text[start:end]
-            written = text[start:end]
-            numbers += (written == wanted != lower, wanted != lower, written != lower)
+            if wanted is not None:
+                n_words += 1
+                lower, written = example.text[start:end], text[start:end]
+                numbers += (written == wanted != lower, wanted != lower, written != lower)
     return {"n_words": n_words, **mark_score(numbers)}
 
 
@@ -114,12 +108,12 @@ def known_marks(restore: Any, example: Example, label_set: LabelSet) -> dict[str
     # Of labels that mean one mark of the reference, such as `,` and `、`, the basic one: it comes last.
     basic = [config.label_names[index] for index in config.basic_labels]
     label_of = {label_set.renamed[name]: name for name in (*config.label_names, *basic)}
-    ends = [end for _, end in example.spans]
-    marks = dict(zip(ends, example.labels, strict=True))
-    known = {}
-    for index, word in enumerate(restore.find_words(example.text)):
-        known[index] = label_of[marks.get(word.end, label_set.names[0])]
-    return {"text": example.text, "known": known}
+    marks = {
+        end: label_of[label] for (_, end), label in zip(example.spans, example.labels, strict=True)
+    }
+    words = restore.find_words(example.text)
+    known = [marks.get(word.end, config.label_names[0]) for word in words]
+    return {"text": example.text, "known": dict(enumerate(known))}
 
 
 def _restored(
@@ -140,39 +134,40 @@ class Prediction(NamedTuple):
 
     labels: list[str]  # one a unit
     scores: list[float | None]  # the probability of that label, one a unit; None where no word ends
-    stray: list[tuple[int, str]]  # (unit, label) of every mark inside a unit, before its end
+    inside: list[tuple[int, str]]  # (unit, label) of every mark inside a unit, before its end
 
 
 def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: LabelSet) -> Prediction:
     """One predicted label a unit from the words of the pipeline (`start`, `end`, `label`, `score`, `source`)."""
-    units = [index for index, (start, end) in enumerate(example.spans) if end > start]
-    starts = [example.spans[index][0] for index in units]
-    n_units = len(example.spans)
+    ends = [end for _, end in example.spans]
     no_mark = label_set.names[0]
-    prediction = Prediction([no_mark] * n_units, [None] * n_units, [])
+    prediction = Prediction([no_mark] * len(ends), [None] * len(ends), [])
     next_starts = [*(word["start"] for word in words[1:]), len(example.text)]
     for word, next_start in zip(words, next_starts, strict=False):
-        unit = units[bisect_right(starts, word["end"] - 1) - 1]
+        unit = bisect_left(ends, word["end"])
         label = label_set.renamed[word["label"]]
-        if next_start >= example.spans[unit][1]:
+        if next_start >= ends[unit]:
             prediction.labels[unit] = label
             prediction.scores[unit] = word["score"]
         elif label != no_mark and word["source"] == "model":  # inside a unit: no mark belongs there
-            prediction.stray.append((unit, label))
+            prediction.inside.append((unit, label))
     return prediction
 
 
 def count_blocks(
     example: Example, prediction: Prediction, label_names: Sequence[str]
-) -> list[np.ndarray]:
-    """Counts (3, M, M) of an example in blocks of fixed length; the last block has what is left."""
+) -> np.ndarray:
+    """Counts (blocks, 3, M, M) of an example in blocks of fixed length; the last block has what is left."""
     n_units = len(example.labels)
     blocks = []
     for first in range(0, n_units, BLOCK_WORDS):
-        end = min(first + BLOCK_WORDS, n_units)
-        labels = example.labels[first:end], prediction.labels[first:end]
-        stray = [label for unit, label in prediction.stray if first <= unit < end]
-        counts = count_labels(*labels, label_names, ends_text=example.ends_text and end == n_units)
-        counts[2] = count_labels([label_names[0]] * len(stray), stray, label_names)[0]
+        end = first + BLOCK_WORDS
+        counts = count_labels(
+            example.labels[first:end],
+            prediction.labels[first:end],
+            label_names,
+            ends_text=example.ends_text and end >= n_units,
+            inside=[label for unit, label in prediction.inside if first <= unit < end],
+        )
         blocks.append(counts)
-    return blocks
+    return np.stack(blocks)

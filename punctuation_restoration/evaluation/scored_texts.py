@@ -4,13 +4,17 @@ Takes names, or paths of files: tokens with labels (TSV), documents (JSONL, gzip
 nothing about models.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from punctuation_restoration.data import readers
-from punctuation_restoration.data.readers import SourceDocument, hash_id
-from punctuation_restoration.data.recipe import Recipe, Source, held_out_shares, load_recipe
+from punctuation_restoration.data.readers import (
+    SourceDocument,
+    hash_id,
+    plain_stem,
+    read_documents,
+)
+from punctuation_restoration.data.recipe import held_out_shares, load_recipe
 from punctuation_restoration.data.shards import open_shard, read_hashes, read_index, split_of
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS
 from punctuation_restoration.evaluation.examples import (
@@ -44,8 +48,7 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
                 "`python -m tools.iwslt WHAT_YOU_DOWNLOADED` in a clone of this project makes it of them. Or name the "
                 "folder that has it by --bench-root."
             )
-        only = "punctuated" if benchmark.punctuated_only else ""
-        examples += read_examples(path, label_set, only)
+        examples += read_examples(path, label_set, benchmark.punctuated_only)
     if benchmark.code_switched:
         mixed = [code_switched(example, label_set) for example in examples]
         examples = [example for example in mixed if example.spans]
@@ -57,50 +60,22 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     return examples
 
 
-def read_examples(path: str | Path, label_set: LabelSet, only: str = "") -> list[Example]:
-    """The examples of a file, by its ending: `.tsv`, `.jsonl` or `.json`, any other is read as text; `.gz` may follow.
+def read_examples(
+    path: str | Path, label_set: LabelSet, punctuated_only: bool = False
+) -> list[Example]:
+    """The examples of a file that training could read too, see `data.readers`; here long texts stay whole.
 
-    `only` names a key of JSONL: rows where it is false are left out, perhaps all. A `ValueError` says that the file is
-    empty, or what in it is not in its format.
+    With `punctuated_only` those of which the file says otherwise are left out, perhaps all. A `ValueError` says that
+    the file has no words, or what in it is not in its format.
     """
-    examples = list(_examples(_read_file(Path(path), only), label_set))
-    if not (examples or only):
+    documents = list(read_documents(path, whole=True))
+    if len(documents) == 1:
+        documents = [replace(documents[0], id=plain_stem(Path(path)))]
+    kept = [document for document in documents if document.punctuated or not punctuated_only]
+    examples = list(_examples(kept, label_set))
+    if kept and not examples:
         raise ValueError(f"Expected words to score in {path}, found none. Is it the right file?")
     return examples
-
-
-def _read_file(path: Path, only: str) -> Iterator[SourceDocument]:
-    """The documents of a file whole, where training reads parts of long ones."""
-    name = readers.plain_stem(path)
-    suffix = readers.plain_suffix(path)
-    if "json" in suffix:
-        for number, row in readers.json_rows(path):
-            if only and not row.get(only):
-                continue
-            yield _document_of(row, str(row.get("id", f"{name}:{number}")), path)
-    elif suffix == ".tsv":  # a blank line separates documents; a file without one is one text
-        documents = list(readers.labelled_words(path))
-        for number, (_, words, labels) in enumerate(documents, 1):
-            id = f"{name}:{number}" if len(documents) > 1 else name
-            yield SourceDocument(id, "", str(path), words, labels)
-    else:
-        for number, (_, lines) in enumerate(readers.paragraphs(path), 1):
-            # Lines are joined: ends of lines would show stops.
-            text = " ".join(line.strip() for line in lines)
-            yield SourceDocument(f"{name}:{number}", text, str(path))
-
-
-def _document_of(row: Mapping[str, Any], id: str, path: Path) -> SourceDocument:
-    """A row of JSON as a document."""
-    match row:
-        case {"text": str(text)}:
-            return SourceDocument(id, text, str(path))
-        case {"words": [*words], "labels": [*labels]}:
-            return SourceDocument(
-                id, "", str(path), tuple(map(str, words)), tuple(map(str, labels))
-            )
-    wanted = f"the key text, or the keys words and labels, in {path}, {id}"
-    raise ValueError(f"Expected {wanted}, got {sorted(row)}. Rename the keys.")
 
 
 def held_out_of_recipe(
@@ -120,29 +95,23 @@ def held_out_of_recipe(
             f"Expected the sources {missing} in recipe {made.name!r}, which has none. Choose --recipe."
         )
     examples: list[Example] = []
-    for name in names:
-        source = sources[name]
-        documents = _held_out_documents(source, made)
-        for example in _examples(documents, label_set, casing):
-            n_marks = sum(label != label_set.names[0] for label in example.labels)
+    for source in (sources[name] for name in names):
+        listed = read_hashes(source.held_out)
+        share, _ = held_out_shares(source, made)
+        held_out = []
+        for document in read_documents(Path(made.root) / source.path, source.text_field):
+            number = hash_id(document.id)
+            by_share = split_of(number, share) == "validation"
+            if number in listed if listed else by_share:
+                held_out.append(document)
+        bounds = source.filters
+        for example in _examples(held_out, label_set, casing):
+            n_marks = len(example.labels) - example.labels.count(label_set.names[0])
             density = n_marks / len(example.labels)
-            bounds = source.filters
             is_usual = bounds.min_marks_per_word <= density <= bounds.max_marks_per_word
             if is_usual and (any(example.cased) or not casing):
                 examples.append(example)
     return examples
-
-
-def _held_out_documents(source: Source, recipe: Recipe) -> Iterator[SourceDocument]:
-    """The documents of a source that are not trained on: those that its file of hashes names, or a share by hash."""
-    named_hashes = read_hashes(source.held_out)
-    share, _ = held_out_shares(source, recipe)
-    path = Path(recipe.root) / source.path
-    for document in readers.read_documents(path, source.text_field):
-        number = hash_id(document.id)
-        by_share = split_of(number, share) == "validation"
-        if number in named_hashes if named_hashes else by_share:
-            yield document
 
 
 def held_out_of_folder(folder: str | Path, label_set: LabelSet) -> list[Example]:
@@ -155,18 +124,16 @@ def held_out_of_folder(folder: str | Path, label_set: LabelSet) -> list[Example]
     for row in read_index(folder)["sources"]:
         if "test" not in row["splits"]:
             continue
-        kept: list[int] = []
-        for shard in row["splits"]["test"]["shards"]:
-            kept += open_shard(shard["file"])["document_hashes"].tolist()
-        hashes = set(kept)
+        split = row["splits"]["test"]
+        shards = [open_shard(shard["file"]) for shard in split["shards"]]
+        hashes = {number for shard in shards for number in shard["document_hashes"].tolist()}
         # Ids may repeat in a folder; the same text twice was kept once.
-        documents = {
-            (document.id, document.text): document
-            for document in readers.read_documents(*row["read_from"])
-            if hash_id(document.id) in hashes
-        }
-        if len(documents) < len(kept):
-            wanted = f"{len(kept)} documents for test of {row['name']} in {row['read_from'][0]}"
+        documents = {}
+        for document in read_documents(*row["read_from"]):
+            if hash_id(document.id) in hashes:
+                documents[document.id, document.text] = document
+        if len(documents) < split["n_documents"]:
+            wanted = f"{split['n_documents']} documents for test of {row['name']} in {row['read_from'][0]}"
             raise ValueError(
                 f"Expected {wanted}, found {len(documents)}. The texts have changed: prepare the data again."
             )
@@ -184,7 +151,8 @@ def _examples(
     """Documents as examples; those without words are left out."""
     finder = WordFinder(label_set.mark_labels)
     for document in documents:
-        if document.words or document.labels:
+        if document.words:
+            document.check_labels(label_set.names)
             example = example_from_tokens(document.id, document.words, document.labels, label_set)
         else:
             example = example_from_text(document.id, document.text, finder, label_set, casing)

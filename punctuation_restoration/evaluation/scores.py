@@ -12,7 +12,6 @@ but the last of each text; of the last words, where a stop is easy to guess; and
 reference, which are insertions but no words of their own.
 """
 
-import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +24,8 @@ BLOCK_WORDS = 200
 MIN_DOCUMENTS = 5  # with fewer documents, blocks of words are drawn
 RATES = ("precision", "recall", "f1")
 N_BINS = 15  # of calibration, as in Guo et al. 2017, section 5
+Metrics = dict[str, float | int | None]
+NumbersOfUnits = Sequence[Sequence[int]]
 
 
 def count_labels(
@@ -33,6 +34,7 @@ def count_labels(
     label_names: Sequence[str],
     *,
     ends_text: bool = False,
+    inside: Sequence[str] = (),
 ) -> np.ndarray:
     """Counts (3, M, M) over one text, or over words whose borders of text do not matter.
 
@@ -43,25 +45,24 @@ def count_labels(
             -100 are left out.
         label_names: all labels, the no-mark label first.
         ends_text: whether the last scored word ends a text, and is counted apart.
+        inside: the labels that were predicted inside a word.
     """
     if len(reference) != len(predicted):
-        got = f"{len(reference)} words, {len(predicted)} predicted labels"
         raise ValueError(
-            f"Expected one predicted label per word: {got}. Was the text segmented twice?"
+            f"Expected one predicted label per word: {len(reference)} words, {len(predicted)} predicted labels. "
+            "Was the text segmented twice?"
         )
+    index_of = {label: index for index, name in enumerate(label_names) for label in (index, name)}
     counts = np.zeros((3, len(label_names), len(label_names)), dtype=np.int64)
-    rows: dict[Any, int] = {}
-    for index, name in enumerate(label_names):
-        rows |= {name: index, index: index}
     pairs = [pair for pair in zip(reference, predicted, strict=True) if pair[0] != NOT_SCORED]
     try:
-        for index, (wanted, label) in enumerate(pairs, 1):
-            is_last = ends_text and index == len(pairs)
-            counts[int(is_last), rows[wanted], rows[label]] += 1
+        for n_left, (wanted, label) in zip(reversed(range(len(pairs))), pairs, strict=True):
+            counts[int(ends_text and not n_left), index_of[wanted], index_of[label]] += 1
+        for label in inside:
+            counts[2, 0, index_of[label]] += 1
     except KeyError as error:
-        what_to_do = "Were they made with other label names?"
         raise ValueError(
-            f"Expected labels among {list(label_names)}, got {error}. {what_to_do}"
+            f"Expected labels among {list(label_names)}, got {error}. Were they made with other label names?"
         ) from error
     return counts
 
@@ -81,40 +82,39 @@ def score(counts: np.ndarray, label_names: Sequence[str]) -> dict[str, Any]:
     """
     mid_text, end_text, inside = counts
     pairs = counts.sum(axis=0)
-    n_marks = int(pairs[1:].sum())
-    n_wrong = int(pairs.sum() - pairs.trace())
     overall, *marks = map(mark_score, mark_numbers(pairs))
+    n_marks = overall["n_reference"]
     used = [mark for mark in marks if mark["n_reference"]]
     return {
-        "n_words": int(pairs.sum() - inside.sum()),
+        "n_words": int((mid_text + end_text).sum()),
         "micro": overall,
         "macro": _mean(used, [1] * len(used)),
         "weighted": _mean(used, [mark["n_reference"] for mark in used]),
         "marks": dict(zip(label_names[1:], marks, strict=True)),
         "mid_text": mark_score(mark_numbers(mid_text + inside)[0]),
         "end_text": mark_score(mark_numbers(end_text)[0]),
-        "slot_error_rate": n_wrong / n_marks if n_marks else None,
+        "slot_error_rate": int(pairs.sum() - pairs.trace()) / n_marks if n_marks else None,
     }
 
 
 def mark_numbers(pairs: np.ndarray) -> np.ndarray:
     """How many marks are right, in the reference, and predicted, of counts (..., M, M).
 
-    Gives an array (..., M, 3): first all marks together, then each; words without a mark do not count.
+    Gives an array (..., M, 3): first all marks together, in the place of the no-mark label, then each.
     """
-    each = np.stack(
-        [pairs.diagonal(axis1=-2, axis2=-1), pairs.sum(axis=-1), pairs.sum(axis=-2)], axis=-1
-    )[..., 1:, :]
-    return np.concatenate([each.sum(axis=-2, keepdims=True), each], axis=-2)
+    right = pairs.diagonal(axis1=-2, axis2=-1)
+    numbers = np.stack([right, pairs.sum(axis=-1), pairs.sum(axis=-2)], axis=-1)
+    numbers[..., 0, :] = numbers[..., 1:, :].sum(axis=-2)
+    return numbers
 
 
 def mark_score(numbers: np.ndarray) -> dict[str, Any]:
-    """Precision, recall and F1 (0 to 1), and the numbers (3,) of marks behind them; 0 instead of a division by 0."""
+    """Precision, recall and F1 (0 to 1), and the numbers (3,) of marks they follow from; 0 for a division by 0."""
     n_correct, n_reference, n_predicted = numbers.tolist()
     return {
-        "precision": n_correct / n_predicted if n_predicted else 0.0,
-        "recall": n_correct / n_reference if n_reference else 0.0,
-        "f1": 2 * n_correct / (n_predicted + n_reference) if n_predicted + n_reference else 0.0,
+        "precision": n_correct / max(n_predicted, 1),
+        "recall": n_correct / max(n_reference, 1),
+        "f1": 2 * n_correct / max(n_predicted + n_reference, 1),
         "n_reference": n_reference,
         "n_predicted": n_predicted,
         "n_correct": n_correct,
@@ -122,18 +122,18 @@ def mark_score(numbers: np.ndarray) -> dict[str, Any]:
 
 
 def _mean(marks: Sequence[Mapping[str, Any]], weights: Sequence[int]) -> dict[str, float]:
-    means = dict.fromkeys(RATES, 0.0)
-    if marks:
-        for rate in RATES:
-            means[rate] = float(np.average([mark[rate] for mark in marks], weights=weights))
-    return means
+    """The weighted mean of each rate over marks; 0 of none."""
+    if not marks:
+        return dict.fromkeys(RATES, 0.0)
+    rates = [[mark[rate] for rate in RATES] for mark in marks]
+    return dict(zip(RATES, np.average(rates, axis=0, weights=weights).tolist(), strict=True))
 
 
 def metrics(
     references: Iterable[Sequence[int | str]],
     predictions: Iterable[Sequence[int | str]],
     label_names: Sequence[str],
-) -> dict[str, float | int | None]:
+) -> Metrics:
     """The scores of texts in one flat dictionary: what the metric module and a Trainer report.
 
     Takes, and refuses, for each text what `count_labels` does. Gives fractions from 0 to 1: `micro_precision`,
@@ -151,7 +151,7 @@ def metrics(
     return flat
 
 
-def compute_metrics(label_names: Sequence[str]) -> Callable[[Any], dict[str, float | int | None]]:
+def compute_metrics(label_names: Sequence[str]) -> Callable[[Any], Metrics]:
     """What a `transformers.Trainer` takes as `compute_metrics` for a model of ours.
 
         trainer = Trainer(model, ..., compute_metrics=compute_metrics(model.config.label_names))
@@ -162,29 +162,26 @@ def compute_metrics(label_names: Sequence[str]) -> Callable[[Any], dict[str, flo
     thresholds that the pipeline applies.
     """
 
-    def compute(evaluated: Any) -> dict[str, float | int | None]:
+    def compute(evaluated: Any) -> Metrics:
         logits = evaluated.predictions
-        if isinstance(logits, (tuple, list)):
-            logits = logits[0]
-        chosen = np.asarray(logits).argmax(axis=-1)
-        return metrics(evaluated.label_ids.tolist(), chosen.tolist(), label_names)
+        logits = logits[0] if isinstance(logits, tuple) else logits
+        return metrics(evaluated.label_ids.tolist(), logits.argmax(axis=-1).tolist(), label_names)
 
     return compute
 
 
-def units_of(blocks: Mapping[str, Sequence[np.ndarray]]) -> tuple[str, np.ndarray]:
-    """What a bootstrap draws, from the counts of the blocks of each document: what it is called, and its numbers.
+def units_of(documents: Sequence[np.ndarray]) -> tuple[str, np.ndarray]:
+    """What a bootstrap draws, from the counts (blocks, 3, M, M) of each document: what it is called, and its numbers.
 
     These are whole documents, since the words of one text depend on each other. A test that is one stream, or has few
     documents, is drawn in blocks of words. The numbers are those of `mark_numbers` (units, M, 3).
     """
-    if len(blocks) >= MIN_DOCUMENTS:
-        units = [np.sum(document, axis=0) for document in blocks.values()]
-        unit = "documents"
-    else:
-        units = list(itertools.chain(*blocks.values()))
+    unit = "documents"
+    counts = [document.sum(axis=0) for document in documents]
+    if len(documents) < MIN_DOCUMENTS:
         unit = f"blocks of {BLOCK_WORDS} words"
-    return unit, mark_numbers(np.sum(units, axis=1))
+        counts = [block for document in documents for block in document]
+    return unit, mark_numbers(np.sum(counts, axis=1))
 
 
 def bootstrap(numbers: np.ndarray) -> np.ndarray:
@@ -195,25 +192,23 @@ def bootstrap(numbers: np.ndarray) -> np.ndarray:
     return np.percentile(_sampled_f1(numbers), [2.5, 97.5], axis=0).T
 
 
-def paired_bootstrap(
-    new: Sequence[Sequence[int]], earlier: Sequence[Sequence[int]]
-) -> dict[str, Any]:
+def paired_bootstrap(new: NumbersOfUnits, earlier: NumbersOfUnits) -> dict[str, Any]:
     """How much better one system is than another on the same units, each sample drawn for both alike (Koehn 2004).
 
     Takes of each unit how many marks are right, in the reference, and predicted; a `ValueError` says that the units are
     not the same. Gives `"micro"`, the difference of micro-F1 as a fraction, its `"interval_95"` [low, high], and
     `"share_above_0"`, the share of samples in which the new one is better.
     """
-    ours = np.array(new, dtype=np.int64).reshape(-1, 3)
-    theirs = np.array(earlier, dtype=np.int64).reshape(-1, 3)
-    if ours[:, 1].tolist() != theirs[:, 1].tolist():
+    if [unit[1] for unit in new] != [unit[1] for unit in earlier]:
         raise ValueError(
-            f"Expected results of the same documents, got {len(ours)} and {len(theirs)} units that differ in the marks "
+            f"Expected results of the same documents, got {len(new)} and {len(earlier)} units that differ in the marks "
             "of the reference. Evaluate both models with the same --benchmark and --limit."
         )
-    gains = _sampled_f1(ours) - _sampled_f1(theirs)
+    numbers = np.stack([new, earlier], axis=1)  # (units, 2, 3)
+    new_f1, earlier_f1 = [mark_score(total)["f1"] for total in numbers.sum(axis=0)]
+    gains = np.subtract(*_sampled_f1(numbers).T)
     return {
-        "micro": mark_score(ours.sum(axis=0))["f1"] - mark_score(theirs.sum(axis=0))["f1"],
+        "micro": new_f1 - earlier_f1,
         "interval_95": np.percentile(gains, [2.5, 97.5]).tolist(),
         "share_above_0": float((gains > 0).mean()),
     }
@@ -225,8 +220,7 @@ def _sampled_f1(numbers: np.ndarray) -> np.ndarray:
     # How often each unit is drawn in each sample: (samples, units).
     drawn = np.random.default_rng(SEED).multinomial(len(numbers), share, size=N_SAMPLES)
     n_correct, n_reference, n_predicted = np.moveaxis(np.tensordot(drawn, numbers, axes=1), -1, 0)
-    n_marks = n_reference + n_predicted
-    return np.divide(2 * n_correct, n_marks, out=np.zeros(n_marks.shape), where=n_marks > 0)
+    return 2 * n_correct / np.maximum(n_reference + n_predicted, 1)
 
 
 def count_reliability(decisions: Sequence[tuple[float, bool]]) -> np.ndarray:
