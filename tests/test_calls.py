@@ -240,14 +240,14 @@ def test_nothing_said_is_no_fault(restore):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([Segment(0, 0, 1, "a", [], None), None], r"\[1\]: Expected an object with a text, got None"),
-        ([Segment(0, 0, 1, "a", [], None), "b"], r"\[1\]: Expected an object with a text, got 'b'"),
+        ([Segment(0, 0, 1, "a", [], None), None], r"\[1\]: Expected .*, got None"),
+        ([Segment(0, 0, 1, "a", [], None), "b"], r"\[1\]: Expected .*, got 'b'"),
         ([Segment(0, 0, 1, "a", [], [Word("now", 1, "a", 1)])], r"\[0\]\.words\[0\]: Expected times as numbers"),
         (
             {"segments": [{"text": "a"}, {"wort": "b"}]},
             r"segments\[1\]: Expected .* got the keys wort\..*--keys text=NAME",
         ),
-        ({"segments": [{"text": "a"}, "b"]}, r"segments\[1\]: Expected an object with a text, got 'b'"),
+        ({"segments": [{"text": "a"}, "b"]}, r"segments\[1\]: Expected .*, got 'b'"),
         ({"segments": 3}, "got the keys segments"),
         ([{"segments": []}, {"segments": [{"text": 3}]}], r"\[1\]: Expected .* got the keys segments, segments\.text"),
         (SimpleNamespace(results={"said": "hello you"}), "got the keys results.*model_dump"),

@@ -1,81 +1,103 @@
 """Takes what a speech recogniser gives, gives its speech with all copies of it, and writes edits back.
 
-Whisper says everything three times: in `text`, in the segments, and in their words; all of them get the marks. The
-text of each segment is read, its words tell when it was said, and all else is a copy. Values are dictionaries, objects,
-lists and arrays of these, from a call or from a JSON file; `layouts.py` knows what their keys tell.
+Whisper says everything three times, in three layers; all of them get the marks:
+
+    text  segments[*].text  segments[*].words[*].word
+
+One layer is read, and tells the order. All others are copies of it, which may tell times and speakers more finely.
+Values are dictionaries, objects, lists and arrays of these, from a call or from a JSON file; `layouts.py` knows what
+their keys tell.
 """
 
 import contextlib
 import copy
 import dataclasses
+import functools
 import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import attrgetter
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any
 
 from ..pipeline.edits import Edit
 from ..pipeline.unspoken import Layout, Names, find_hidden, find_names
 from .layouts import (
     FIELDS,
-    Part,
-    PartList,
-    Way,
+    TEXTS,
+    Members,
     are_our_sentences,
     as_list,
     letters,
     looks_like_time,
+    members_of,
+    plain,
     seconds,
+    speaker_in,
+    times_in,
+    value_at,
 )
-from .speech import Line, Said, Span, Speech, SpeechBuilder, TimedSpan, spliced
+from .speech import Line, Said, Span, Speech, SpeechBuilder, Time, TimedSpan, spliced
 
+Keys = Mapping[str, str]
+Speaker = str | int | float | None
+Way = tuple[str | int, ...]  # keys, attributes and numbers that lead to a value
+ANY = "*"  # in a layer, in the place of the numbers
+WORD_LISTS = ("word", "token", "element", "segs", "chunks", "items")
+READINGS = ("alternatives", "nbest")  # of the same words: the first one is read
+CHANNELS = ("channels", "transcripts")
+NAMES = ("id", "audio_filepath", "name", "key")  # of a recording
+SILENT = {"partial", "alternatives"}  # keys of entries in which nothing may be heard
+NOTHING = (None, "", [], [{}])
+DEEPEST = 5  # dictionaries in one another in which a text is looked for
+LOOKED_AT = 20  # texts that show whether a layer has times
+COMPLETE = 0.9  # of the letters of the longest layer
+OURS = ("sentences", ANY, "text")
 # Seconds for a letter: whole numbers that would make speech slower count something smaller.
 SLOWEST = 20
 UNITS = (1.0, 0.001, 1e-7)  # seconds, milliseconds, Azure's ticks
-CHANNELS = ("channels", "transcripts")
 # A word, or a Han character.
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’-][^\W_]+)*")
-NAMES = ("id", "audio_filepath", "name", "key")  # of a recording
-SILENT = {"partial", "alternatives"}  # keys of entries in which nothing may be heard
 
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
     """What a recogniser gave: one transcript."""
 
-    given: Any
+    value: Any
     strings: list[tuple[Way, str]]  # what is read of it: the way to each string, and the string
-    speech: Speech  # in a source in which these strings stand one after another, each with a sign behind it
+    speech: (
+        Speech  # in a source in which these strings follow one another, each with a sign after it
+    )
     warnings: list[str] = field(default_factory=list)
 
     def restored(self, edits: Sequence[Edit]) -> Any:
         """The same, new, with the edits in every copy of its speech; a ValueError where an object cannot be written."""
         tree: dict[str | int, Any] = {}  # the strings that change, at their ways
-        begins = [0, *itertools.accumulate(len(string) + 1 for _, string in self.strings)]
+        starts = [0, *itertools.accumulate(len(string) + 1 for _, string in self.strings)]
         changes = self.speech.source_edits(edits)
-        for n, own in itertools.groupby(changes, lambda one: bisect_right(begins, one[0]) - 1):
+        for n, inside in itertools.groupby(changes, lambda one: bisect_right(starts, one[0]) - 1):
             way, string = self.strings[n]
             branch = tree
             for step in way[:-1]:
                 branch = branch.setdefault(step, {})
-            branch[way[-1] if way else ""] = spliced(string, own, begins[n])
-        return tree.get("") or _rebuilt(self.given, tree)
+            branch[way[-1] if way else ""] = spliced(string, inside, starts[n])
+        return tree.get("") or _rebuilt(self.value, tree)
 
 
 def restored_value(
-    found: list[Recognised] | Recognised,
+    recognised: list[Recognised] | Recognised,
     told: Iterator[tuple[Sequence[Edit], list[dict[str, Any]] | None]],
 ) -> Any:
     """A value again, restored; `told` has for each transcript its edits, and its sentences if it has times.
 
     A dictionary gets the sentences under "sentences", unless it has others there.
     """
-    if isinstance(found, list):
-        return [restored_value(one, told) for one in found]
+    if isinstance(recognised, list):
+        return [restored_value(one, told) for one in recognised]
     edits, sentences = next(told)
-    value = found.restored(edits)
+    value = recognised.restored(edits)
     is_told = sentences is not None and isinstance(value, dict)
     if is_told and are_our_sentences(value.get("sentences", [])):
         value["sentences"] = sentences
@@ -115,9 +137,7 @@ def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
     return changed
 
 
-def read_transcripts(
-    value: Any, keys: Mapping[str, str] | None = None
-) -> list[Recognised] | Recognised:
+def read_transcripts(value: Any, keys: Keys | None = None) -> list[Recognised] | Recognised:
     """What a recogniser or a JSON file gives: one transcript, or a list of several; texts in a list are its words.
 
     Args:
@@ -133,21 +153,18 @@ def read_transcripts(
         )
     if isinstance(value, Iterator):
         value = list(value)
-    parts = None if _is_pair(value) else Part(value, (), keys).entries()
-    if not parts or all(isinstance(part.value, str) for part in parts) or _are_parts(parts):
-        return _read(value, (), keys)
-    return [_read(part.value, part.way, keys) for part in parts]
-
-
-def _are_parts(parts: Sequence[Part]) -> bool:
-    """Whether these are segments or words of one transcript, or what Vosk prints after each pause."""
-    for part in parts:
-        members = part.members()
-        text = part.text()
-        is_segment = text is not None and text.way[:-1] == part.way and part.moments() is not None
-        if is_segment or "word" in members or isinstance(members.get("result"), list):
-            return True
-    return False
+    entries = () if _is_pair(value) else as_list(value) or ()
+    is_one = all(isinstance(entry, str) for entry in entries)
+    if is_one or any(_is_part(entry, n, keys) for n, entry in enumerate(entries)):
+        return _Reader(keys).read(value)
+    transcripts: list[Recognised] = []
+    for n, entry in enumerate(entries):
+        try:
+            one = _Reader(keys).read(entry)
+        except ValueError as error:
+            raise ValueError(f"[{n}]: {error}") from error
+        transcripts.append(replace(one, warnings=[f"[{n}]: {text}" for text in one.warnings]))
+    return transcripts
 
 
 def _is_pair(value: Any) -> bool:
@@ -156,228 +173,367 @@ def _is_pair(value: Any) -> bool:
     return is_of_two and hasattr(value[1], "language") and not isinstance(value[0], str)
 
 
-def _read(given: Any, way: Way, keys: Mapping[str, str]) -> Recognised:
-    if _is_pair(given):
-        given = (list(given[0]), given[1])
-        part = Part(given[0], (*way, 0), keys)
-    else:
-        given = list(given) if isinstance(given, Iterator) else given
-        part = Part(given, way, keys)
-    return _Reader(part, len(way)).read(given)
+def _is_part(value: Any, n: int, keys: Keys) -> bool:
+    """Whether this is a segment or a word of a transcript, or what Vosk prints after each pause."""
+    part = Part(members_of(value), (n,), keys)
+    is_timed = bool(part.texts()) and part.times is not None
+    return is_timed or "word" in part.members or isinstance(part.members.get("result"), list)
+
+
+@dataclass(eq=False)
+class Part:
+    """A dictionary or an object: a transcript, a segment or a word, or what holds it."""
+
+    members: Members
+    way: Way
+    keys: Keys
+    above: "Part | None" = None  # what holds it
+    is_whole: bool = False  # whether it is in no list
+
+    def texts(self) -> dict[Way, str]:
+        """The strings under names of texts, by the way to each; the first is to be read."""
+        names = {plain(key): key for key in self.members}
+        ways = [tuple(self.keys["text"].split("."))] if "text" in self.keys else []
+        ways += [(names[name],) for name in TEXTS if name in names]
+        values = {way: value_at(self.members, way) for way in ways}
+        return {way: value for way, value in values.items() if isinstance(value, str)}
+
+    @functools.cached_property
+    def times(self) -> tuple[Time, Time] | None:
+        """Its own times. A whole recording's start tells nothing."""
+        try:
+            times = times_in(self.members, self.keys)
+        except ValueError as error:
+            raise fault(self.way, str(error)) from error
+        return None if times and self.is_whole and None in times else times
+
+    @functools.cached_property
+    def timed(self) -> "Part | None":
+        """The smallest part with times in which this is."""
+        above = self.above.timed if self.above else None
+        return self if self.times else above
+
+    @functools.cached_property
+    def speaker(self) -> Speaker:
+        """Who speaks in it, told by itself or by what holds it."""
+        speaker = speaker_in(self.members, self.keys.get("speaker"))
+        return self.above.speaker if speaker is None and self.above else speaker
+
+
+@dataclass(slots=True)
+class Text:
+    """A string in which something may be said."""
+
+    string: str
+    way: Way
+    part: Part
+    said: Said | None = None
+    starts: int = 0  # in the text of the speech, before a blank
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Texts whose ways are the same but for numbers."""
+
+    pattern: Way  # `("segments", "*", "text")`
+    texts: list[Text]
+
+    @property
+    def n_above(self) -> int:
+        """Steps of the pattern up to the innermost list; -1 where there is none."""
+        return max((n for n, step in enumerate(self.pattern) if step == ANY), default=-1)
+
+    @property
+    def layout(self) -> Layout:
+        """Words are known by the name of the list or of the texts."""
+        if self.n_above < 0:
+            return "text"
+        above = map(plain, self.pattern[max(0, self.n_above - 1) : self.n_above])
+        is_named = any(word in name for name in above for word in WORD_LISTS)
+        is_word = self.pattern[-1] == ANY or plain(self.pattern[-1]).endswith("word")
+        return "word" if is_named or is_word else "line"
+
+    @property
+    def is_timed(self) -> bool:
+        return any(text.part.timed for text in self.texts[:LOOKED_AT])
+
+    @property
+    def n_letters(self) -> int:
+        return sum(len(letters(text.string)) for text in self.texts)
+
+
+class _Reader:
+    """Reads one transcript: collects its layers, says one of them, and finds it again in the others."""
+
+    def __init__(self, keys: Keys) -> None:
+        self.keys = keys
+        self.layers: dict[Way, Layer] = {}
+        self.second: set[Way] = set()  # layers of what parts say under another key, too
+        self.without_text: list[tuple[Way, Part, Any]] = []  # entries of lists
+        self.builder = SpeechBuilder()
+        self.strings: list[tuple[Way, str]] = []
+        self.length = 0  # of all strings
+        self.said: list[Text] = []
+        self.spans: list[TimedSpan] = []
+        self.speakers: list[tuple[int, Speaker]] = []  # from which offsets they speak
+        self.names = Names()
+        self.warnings: dict[str, None] = {}
+
+    def read(self, value: Any) -> Recognised:
+        value = list(value) if isinstance(value, Iterator) else value
+        whole = Part({}, (), self.keys)
+        value = (list(value[0]), value[1]) if _is_pair(value) else value
+        spoken, way = (value[0], (0,)) if _is_pair(value) else (value, ())
+        self._collect(spoken, way, way, whole)
+        layers = self._to_read()
+        if not self.layers and as_list(spoken) != []:
+            _check_is_silent(spoken, whole)
+        elif layers:
+            for pattern, part, entry in self.without_text:
+                if layers[0].pattern[: len(pattern)] == pattern:
+                    _check_is_silent(entry, part)
+            self._say(layers[0])
+            for layer in layers[1:]:
+                self._find_again(layer, layers[0])
+            if not self.spans:
+                self._time_words()
+            if not self.spans:
+                self._name_unknown()
+        for offset, speaker in self.speakers:
+            name = f"speaker {speaker}" if str(speaker).isdigit() else str(speaker)
+            self.builder.introduce(speaker, name, offset)
+        speech = self.builder.build()
+        speech.spans = in_seconds(self.spans)
+        names = map(value.get, NAMES) if isinstance(value, Mapping) else ()
+        speech.name = next((str(name) for name in names if isinstance(name, str | int)), None)
+        return Recognised(value, self.strings, speech, list(self.warnings))
+
+    def _collect(self, value: Any, way: Way, pattern: Way, above: Part, n_deep: int = 0) -> int:
+        """Find the texts in a value; returns how many there are."""
+        key = plain(pattern[-1]) if pattern else "words"
+        if isinstance(value, str):
+            return 0 if pattern else self._add(Text(value, way, above), pattern)
+        kind = getattr(getattr(value, "dtype", None), "kind", "O")
+        entries = as_list(value) if kind in "OU" else None
+        n_texts = 0
+        if entries is None:
+            members = members_of(value)
+            if n_deep > DEEPEST or {"word", "mark"} <= members.keys():
+                return 0  # our own results, whose words count characters
+            part = Part(members, way, self.keys, above, is_whole=ANY not in pattern)
+            for inner, string in part.texts().items():
+                if n_texts:
+                    self.second.add((*pattern, *inner))
+                n_texts += self._add(Text(string, (*way, *inner), part), (*pattern, *inner))
+            for name, held in members.items():
+                n_texts += self._collect(held, (*way, name), (*pattern, name), part, n_deep + 1)
+        elif key in READINGS:
+            for first in entries[:1]:
+                n_texts += self._collect(first, (*way, 0), (*pattern, 0), above)
+        else:
+            are_words = key == "words" and all(isinstance(entry, str) for entry in entries)
+            for n, entry in enumerate(entries):
+                channel = {"speaker": f"channel {n + 1}"}
+                is_channel = key in CHANNELS and len(entries) > 1
+                part = Part(channel if is_channel else {}, (*way, n), {}, above)
+                if are_words:
+                    found = self._add(Text(entry, part.way, part), (*pattern, ANY))
+                else:
+                    found = self._collect(entry, part.way, (*pattern, ANY), part)
+                if not found:
+                    self.without_text.append(((*pattern, ANY), part, entry))
+                n_texts += found
+        return n_texts
+
+    def _add(self, text: Text, pattern: Way) -> int:
+        self.layers.setdefault(pattern, Layer(pattern, [])).texts.append(text)
+        return 1
+
+    def _to_read(self) -> list[Layer]:
+        """The layers in which something is said, first the one to be read: the smallest that is complete."""
+        layers = [
+            one for one in self.layers.values() if any(text.string.strip() for text in one.texts)
+        ]
+        # New sentences take the place of those that were written here.
+        others = [layer for layer in layers if layer.pattern != OURS]
+        ours = [
+            text.part.members for layer in layers for text in layer.texts if layer not in others
+        ]
+        if are_our_sentences(ours) and any(one.n_above >= 0 or one.is_timed for one in others):
+            layers = others
+        n_most = {"word": 0, "line": 0, "text": 0}
+        for layer in layers:
+            n_most[layer.layout] = max(n_most[layer.layout], layer.n_letters)
+        n_told = max(n_most["line"], n_most["text"], n_most["word"] / 2)
+
+        def rank(layer: Layer) -> tuple[Any, ...]:
+            return (
+                layer.pattern in self.second,
+                layer.n_letters < COMPLETE * n_told,
+                layer.layout == "word",
+                not layer.is_timed,
+                layer.layout == "text",
+                len(layer.texts),
+            )
+
+        return sorted(layers, key=rank)
+
+    def _say(self, layer: Layer) -> None:
+        strings = [text.string for text in layer.texts if text.string.strip()]
+        is_word = layer.layout == "word"
+        # Whisper's words have the blanks before them: ` 3`, `.5`, ` percent`.
+        are_spaced = is_word and any(string[:1].isspace() for string in strings)
+        if layer.layout == "line":
+            self.names = find_names(strings, are_cues=True)
+        above: Way | None = None
+        for text in layer.texts:
+            if text.string.strip():
+                goes_on = are_spaced and text.way[: layer.n_above] == above
+                text.starts = self.builder.length
+                line = self._line(text, layer.layout)
+                text.said = self.builder.say(line, is_word, goes_on and text.string[0] != " ")
+                above = text.way[: layer.n_above]
+                self.said.append(text)
+        self._tell([(text, text.said.span) for text in self.said], self.said)
+
+    def _line(self, text: Text, layout: Layout) -> Line:
+        """A text, and what in it is not said. A word with blanks in it is read like a line."""
+        start = self.length
+        self.length += len(text.string) + 1
+        self.strings.append((text.way, text.string))
+        layout = "line" if layout == "word" and " " in text.string.strip() else layout
+        names = None if layout == "text" else self.names
+        return Line.of(text.string, start, find_hidden(text.string, layout, names))
+
+    def _find_again(self, layer: Layer, first: Layer) -> None:
+        """Find the copies of what was said, each in the smallest part that holds both."""
+        pairs = itertools.takewhile(
+            lambda pair: pair[0] == pair[1], zip(layer.pattern, first.pattern, strict=False)
+        )
+        n_steps = max((n for n, pair in enumerate(pairs, 1) if pair[0] == ANY), default=0)
+
+        def place(text: Text) -> Way:
+            return text.way[:n_steps]
+
+        said = {way: list(texts) for way, texts in itertools.groupby(self.said, key=place)}
+        for way, group in itertools.groupby(layer.texts, key=place):
+            texts, originals = list(group), said.get(way, self.said)
+            lines = [self._line(text, layer.layout) for text in texts]
+            ranges = self.builder.repeat(lines, [text.said for text in originals])
+            if ranges is not None:
+                self._tell(list(zip(texts, ranges, strict=True)), originals)
+            elif layer.pattern not in self.second and any(text.string.strip() for text in texts):
+                problem = "it does not spell what is said elsewhere; it gets no marks"
+                self._warn(texts[0].way[: layer.n_above + 1 or None], problem)
+
+    def _tell(self, told: list[tuple[Text, Span]], originals: list[Text]) -> None:
+        """Note times and speakers of texts that are at these places, where they tell more than what was read."""
+        told = [(text, span) for text, span in told if span[0] < span[1]]
+        last = originals[-1].said.span[1]
+        _refine(self.spans, self._spans(told), originals[0].starts, last)
+        speakers: list[tuple[int, Speaker]] = []
+        for text, span in told:
+            speaker = text.part.speaker
+            if speaker is not None and speaker not in [one for _, one in speakers[-1:]]:
+                speakers.append((span[0] if text.said is None else text.starts, speaker))
+        shows_turns = any(one.begins_turn for text in originals for one in text.said.line.hidden)
+        if told and not (told[0][0].said is None and shows_turns):
+            _refine(self.speakers, speakers, originals[0].starts, last)
+
+    def _spans(self, told: list[tuple[Text, Span]]) -> list[TimedSpan]:
+        """When texts were said that are at these places. WhisperX has no times for numerals."""
+        timed = [(text.part.timed, span) for text, span in told]
+        above = {part.above.timed for part, _ in timed if part and part.above}
+        spans: list[TimedSpan] = []
+        for part, group in itertools.groupby(timed, key=itemgetter(0)):
+            places = [span for _, span in group]
+            if part is None or part in above:
+                continue
+            begins, ends = part.times
+            if ends is not None and ends < max(0, begins or 0):
+                problem = f"it ends ({ends}) before it or the recording begins ({begins})"
+                self._warn(part.way, f"{problem}; its times are not used")
+                begins = ends = None
+            begins = None if begins is None else max(0, begins)
+            spans.append(TimedSpan(places[0][0], places[-1][1], (begins, ends)))
+        return spans
+
+    def _time_words(self) -> None:
+        """FunASR has times in a list of their own, a pair for each word or Han character."""
+        for text in self.said:
+            pairs = as_list(text.part.members.get("timestamp")) or (None,)
+            if not all(map(as_list, pairs)):
+                continue
+            places = [
+                (at + word.start() - start, at + word.end() - start)
+                for start, end, at in text.said.parts
+                for word in _TOKEN.finditer(text.string, start, end)
+            ]
+            if len(pairs) == len(places):
+                times = [tuple(map(seconds, pair)) for pair in pairs]
+                self.spans = [
+                    TimedSpan(*span, time) for span, time in zip(places, times, strict=True)
+                ]
+            else:
+                problem = f"the {len(pairs)} times are not one for each word"
+                self._warn(text.part.way, f"{problem}; they are not used")
+
+    def _name_unknown(self) -> None:
+        parts = [text.part for layer in self.layers.values() for text in layer.texts]
+        unknown = {str(key) for part in parts for key in part.members if looks_like_time(key)}
+        if unknown:
+            names = ", ".join(map(repr, sorted(unknown)))
+            self._warn((), f"{names} may tell times and are not read; name them in `keys`")
+
+    def _warn(self, way: Way, problem: str) -> None:
+        self.warnings[str(fault(way, problem))] = None
 
 
 def in_seconds(spans: list[TimedSpan]) -> list[TimedSpan]:
     """Times in seconds: whole numbers by which speech would be far too slow are milliseconds, or ticks of 100 ns."""
     timed = [span for span in spans if None not in span.time]
-    lasts = sum((ends or 0) - (begins or 0) for _, _, (begins, ends) in timed)
+    lasts = sum(span.time[1] - span.time[0] for span in timed)
     slowest = SLOWEST * sum(span.end - span.start for span in timed)
     unit = next((unit for unit in UNITS if lasts * unit <= slowest), UNITS[-1])
-    moments = itertools.chain.from_iterable(span.time for span in spans)
-    if unit == 1 or not all(float(moment or 0).is_integer() for moment in moments):
+    if unit == 1 or any(moment and moment % 1 for span in spans for moment in span.time):
         return spans
+    times = ([moment and round(moment * unit, 6) for moment in span.time] for span in spans)
     return [
-        span._replace(time=(begins and round(begins * unit, 6), ends and round(ends * unit, 6)))
-        for span in spans
-        for begins, ends in [span.time]
+        TimedSpan(span.start, span.end, (begins, ends))
+        for span, (begins, ends) in zip(spans, times, strict=True)
     ]
 
 
-class _Reader:
-    """Reads one transcript; collects its strings, and warnings, as it goes."""
+def _check_is_silent(value: Any, part: Part) -> None:
+    """Nothing was heard if a text or a list is empty, and in Vosk's partial results; all else is a ValueError."""
+    members = members_of(value)
+    inside = list(members.values())
+    inside += [held for one in inside if isinstance(one, Mapping) for held in one.values()]
+    says = any(isinstance(one, str) and " " in one.strip() for one in members.values())
+    is_empty = any(one in NOTHING for one in inside) or members.keys() & SILENT
+    if members and not says and (is_empty or times_in(members, part.keys)):
+        return
+    got, what_to_do = f"{value!r:.60}", "Pass its text, or leave it out"
+    if members:
+        first = {key: (as_list(one) or [None])[0] for key, one in members.items()}
+        seen = [*members, *(f"{key}.{name}" for key in first for name in members_of(first[key]))]
+        got = f"the keys {', '.join(map(str, seen[:12]))}"
+        what_to_do = "Name the text's: `keys={'text': NAME}`, or --keys text=NAME"
+        if not isinstance(value, Mapping):
+            what_to_do += "; or pass the dictionary in it (`.model_dump()`, `.to_dict()`)"
+    problem = f"Expected a recogniser's output (a text, words, segments), got {got}. {what_to_do}."
+    raise fault(part.way, problem)
 
-    def __init__(self, part: Part, n_above: int) -> None:
-        self.part = part
-        self.n_above = n_above  # steps of its way that are no steps of the transcript's own
-        names = map(part.members().get, NAMES) if isinstance(part.value, Mapping) else ()
-        name = next((str(name) for name in names if isinstance(name, str | int)), None)
-        self.builder = SpeechBuilder(name)
-        self.speech = self.builder.speech
-        self.strings: list[tuple[Way, str]] = []
-        self.length = 0  # of all strings
-        self.said: list[Said] = []
-        self.names = Names()
-        self.warnings: list[str] = []
-        self.unknown: set[str] = set()  # keys that look like times, of what has none
 
-    def read(self, given: Any) -> Recognised:
-        parts = self.part.entries()
-        if parts is None:
-            self._read_part(self.part, "text")
-        elif parts:
-            self._read_list(PartList(parts))
-        if self.unknown and not self.speech.spans:
-            names = ", ".join(map(repr, sorted(self.unknown)))
-            self._warn(self.part, f"{names} may tell times and are not read; name them in `keys`")
-        self.speech.spans = in_seconds(self.speech.spans)
-        return Recognised(given, self.strings, self.builder.build(), self.warnings)
+def _refine(rows: list[Any], finer: list[Any], start: int, end: int) -> None:
+    """Put what tells more into the place of the rows that begin between these characters."""
+    first, last = (bisect_left(rows, offset, key=itemgetter(0)) for offset in (start, end))
+    if len(finer) > last - first:
+        rows[first:last] = finer
 
-    def _read_list(self, row: PartList) -> None:
-        parts = row.parts
-        texts = [text.value for _, text in row.told()]
-        # Whisper's words have the blanks before them: ` 3`, `.5`, ` percent`.
-        are_spaced = row.are_words and any(text[:1].isspace() for text in texts)
-        if not row.are_words:
-            self.names = find_names(texts, are_cues=True)
-        n_said = len(self.said)
-        again = self._all_again(row)
-        for n, part in enumerate(parts[:-1] if again else parts, start=1):
-            if not part.members() and not (row.are_words and isinstance(part.value, str)):
-                raise part.fault(
-                    f"Expected an object with a text, got {part.value!r:.60}. Leave it out of the list."
-                )
-            if row.key in CHANNELS and len(parts) > 1:
-                self.builder.introduce(f"channel {n}", f"channel {n}")
-            self._read_part(part, row.layout, are_spaced and n > 1)
-        if again and self.said[n_said:]:
-            self._copy(again, self.said[n_said:], tells_speakers=True)
 
-    @staticmethod
-    def _all_again(row: PartList) -> PartList | None:
-        """All words, if the last part repeats them, as Google's does where it tells speakers."""
-        *before, last = row.parts
-        lists = last.lists() if before and not last.text() else []
-        is_all = bool(lists) and lists[0].letters() == PartList(before).letters()
-        return lists[0] if is_all else None
-
-    def _read_part(self, part: Part, layout: Layout, continues: bool = False) -> None:
-        """A transcript, a segment or a word: what is said in it, and the copies of that."""
-        n_said, n_spans = len(self.said), len(self.speech.spans)
-        found = part.texts() if layout == "text" else filter(None, [part.text()])
-        texts = [text for text in found if text.value.strip()]
-        lists = [] if layout == "word" and texts else part.lists()
-        if len(lists) > 1 or (lists and part.moments()):
-            lists = [row for row in lists if not row.are_ours]  # new ones take their place
-        if not texts and not lists:
-            self._check_is_silent(part)
-            return
-        first = lists[0] if lists else PartList([])
-        tells_speakers = False
-        if texts and (not lists or first.is_within(texts[0])):
-            text = texts.pop(0)
-            line = self._line(text, layout)
-            if lists and first.parts[0].speaker() is not None:
-                shows_turns = any(one.begins_turn for one in line.hidden)
-                tells_speakers = not shows_turns and first.letters() == letters(text.value)
-            self._introduce(first.parts[0] if tells_speakers else part)
-            continues = continues and not text.value[:1].isspace()
-            self.said.append(self.builder.say(line, layout == "word", continues))
-            if lists:
-                self._copy(first, self.said[-1:], tells_speakers)
-        else:
-            if first.parts[0].speaker() is None:
-                self._introduce(part)
-            self._read_list(first)
-        originals = self.said[n_said:]
-        if not originals:
-            return
-        for row in lists[1:]:
-            self._copy(row, originals)
-        for text in texts:
-            self._repeat([self._line(text, layout)], originals, text)
-        if len(self.speech.spans) == n_spans:
-            place = originals[0].span[0], originals[-1].span[1]
-            self._time(part, place, is_whole=layout == "text")
-
-    def _copy(self, row: PartList, originals: list[Said], tells_speakers: bool = False) -> None:
-        """Another list of the same, and the lists in it; its times count where it has more of them."""
-        told = row.told()
-        lines = [self._line(text, row.layout) for _, text in told]
-        ranges = self._repeat(lines, originals, row.parts[0])
-        spans, self.speech.spans = self.speech.spans, []
-        for (part, _), place in zip(told, ranges or (), strict=False):
-            if tells_speakers and place[0] < place[1]:
-                self._introduce(part, place[0])
-            self._time(part, place)
-        n_before = bisect_left(spans, originals[0].span[0], key=attrgetter("start"))
-        if len(self.speech.spans) > len(spans) - n_before:
-            spans[n_before:] = self.speech.spans
-        self.speech.spans = spans
-        inner = [] if row.are_words else [one for part in row.parts for one in part.lists()[:1]]
-        if inner:
-            parts = [part for one in inner for part in one.parts]
-            self._copy(PartList(parts, inner[0].key), originals)
-
-    def _line(self, text: Part, layout: Layout) -> Line:
-        """A text, and what in it is not said. A word with blanks in it is read like a line."""
-        start, self.length = self.length, self.length + len(text.value) + 1
-        self.strings.append((text.way[self.n_above :], text.value))
-        layout = "line" if layout == "word" and " " in text.value.strip() else layout
-        names = None if layout == "text" else self.names
-        return Line.of(text.value, start, find_hidden(text.value, layout, names))
-
-    def _repeat(self, lines: list[Line], originals: list[Said], first: Part) -> list[Span] | None:
-        """The ranges of these copies in the text; None, with a warning, where they say something else."""
-        if not any(line.text.strip() for line in lines):
-            return None
-        ranges = self.builder.repeat(lines, originals)
-        if ranges is None:
-            self._warn(first, "it does not spell what is said elsewhere; it gets no marks")
-        return ranges
-
-    def _introduce(self, part: Part, at: int | None = None) -> None:
-        """Note who says a part, which begins at this offset of the text, or else comes next."""
-        speaker = part.speaker()
-        if speaker is not None:
-            name = f"speaker {speaker}" if str(speaker).isdigit() else str(speaker)
-            self.builder.introduce(speaker, name, at)
-
-    def _time(self, part: Part, place: Span, is_whole: bool = False) -> None:
-        """Note when a part was said. WhisperX has no times for numerals; a whole recording's start tells nothing."""
-        times = part.moments()
-        if times is None or (is_whole and None in times):
-            self._read_pairs(part)
-            self.unknown |= {str(key) for key in part.members() if looks_like_time(key)}
-            return
-        begins, ends = times
-        if ends is not None and ends < max(0, begins or 0):
-            problem = f"it ends ({ends}) before it or the recording begins ({begins})"
-            self._warn(part, f"{problem}; its times are not used")
-            begins = ends = None
-        self.builder.time(place, None if begins is None else max(0, begins), ends)
-
-    def _read_pairs(self, part: Part) -> None:
-        """FunASR has times in a list of their own, a pair for each word or Han character."""
-        pairs = as_list(part.members().get("timestamp")) or (None,)
-        if not all(map(as_list, pairs)):
-            return
-        said = self.said[0]
-        places = [
-            (at + word.start() - start, at + word.end() - start)
-            for start, end, at in said.parts
-            for word in _TOKEN.finditer(said.line.text, start, end)
-        ]
-        if len(pairs) == len(places) and len(self.said) == 1:
-            for place, pair in zip(places, pairs, strict=True):
-                self.builder.time(place, *map(seconds, pair))
-        else:
-            self._warn(part, f"the {len(pairs)} times are not one for each word; they are not used")
-
-    def _check_is_silent(self, part: Part) -> None:
-        """Nothing was heard if a text or a list is empty, and in Vosk's partial results; all else is a ValueError."""
-        if isinstance(part.value, str):
-            return
-        members = part.members()
-        texts = (value for value in members.values() if isinstance(value, str))
-        inside = (value for one in part.holders() for value in one.members().values())
-        empty = (value for value in inside if value is None or isinstance(value, str | list))
-        if members and not any(" " in text.strip() for text in texts):
-            is_empty = any(not value or value == [{}] or str(value).isspace() for value in empty)
-            if is_empty or members.keys() & SILENT or part.moments() is not None:
-                return
-        if not members:
-            got, what_to_do = f"{part.value!r:.60}", "Pass its text, or leave it out"
-        else:
-            seen = [f"{key}" for key in members]
-            for key, value in members.items():
-                first = (part.inner(key, value).entries() or [part])[0]
-                seen += [f"{key}.{inner}" for inner in first.members() if first is not part]
-            got = f"the keys {', '.join(seen[:12])}"
-            what_to_do = "Name the text's: `keys={'text': NAME}`, or --keys text=NAME"
-            if not isinstance(part.value, Mapping):
-                what_to_do += "; or pass the dictionary in it (`.model_dump()`, `.to_dict()`)"
-        raise part.fault(
-            f"Expected a recogniser's output (a text, words, segments), got {got}. {what_to_do}."
-        )
-
-    def _warn(self, part: Part, problem: str) -> None:
-        self.warnings.append(str(part.fault(problem)))
+def fault(way: Way, problem: str) -> ValueError:
+    """The error that names the place of a value."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in way)
+    place = "".join(steps).lstrip(".")
+    return ValueError(f"{place}: {problem}" if place else problem)

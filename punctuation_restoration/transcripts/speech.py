@@ -9,19 +9,19 @@ This module knows nothing about formats or models.
 """
 
 import itertools
-import operator
 import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..pipeline.conventions import CLOSERS, known_marks
 from ..pipeline.edits import Edit, edited_between, follows
 from ..pipeline.unspoken import Hidden, audible
 
+Place = TypeVar("Place")
 Span = tuple[int, int]  # start and end, in characters
 Time = float | None  # seconds; None where nobody tells
 
@@ -31,6 +31,7 @@ _HANG_ON = CLOSERS | {
     *".,!?;:%…،؟।"
 }  # words of a recogniser that begin so belong to the one before
 _MARKS = known_marks(",.?!;:…、")
+_WORD_END = re.compile(r"[^\w\s]*(?=\s|\Z)")
 _UNPARTED = re.compile(f"[{UNSPACED_SIGNS}]{{2}}")  # by a blank
 
 
@@ -99,28 +100,16 @@ class Line:
                 source_at + last - first if run.is_plain else run.source_end,
             )
 
-    def parted(self, at: int) -> tuple["Line", "Line"]:
-        """The line up to a character that is not inside what is hidden, and the rest."""
-        before = [one for one in self.hidden if one.end <= at]
-        after = [one.moved(-at) for one in self.hidden[len(before) :]]
-        n = len(self.text)
-        return (
-            Line(self.text[:at], list(self.cut(0, at)), before),
-            Line(self.text[at:], list(self.cut(at, n)), after),
-        )
-
     @property
     def spoken(self) -> str:
         """The text with blanks in the place of what is not said."""
         return audible(self.text, self.hidden)
 
-    def letters(self, with_hidden: bool) -> list[int]:
-        """Where its letters and signs stand: all of them, or those that are said."""
-        return [
-            n
-            for n, sign in enumerate(self.text if with_hidden else self.spoken)
-            if not sign.isspace()
-        ]
+    def signs(self, with_hidden: bool) -> Iterator[tuple[str, int]]:
+        """Its letters and signs, small, and where they are: all of them, or those that are said."""
+        for index, sign in enumerate(self.text if with_hidden else self.spoken):
+            if not sign.isspace():
+                yield self.text[index].lower(), index
 
 
 class Said(NamedTuple):
@@ -137,19 +126,12 @@ class Said(NamedTuple):
         start, end, at = self.parts[-1]
         return self.parts[0][2], at + end - start
 
-    def grown(self, rest: "Said") -> "Said":
-        """The line with another one behind it."""
-        n = len(self.line.text)
-        hidden = [*self.line.hidden, *(one.moved(n) for one in rest.line.hidden)]
-        parts = [(start + n, end + n, at) for start, end, at in rest.parts]
-        return Said(Line(self.line.text + rest.line.text, (), hidden), [*self.parts, *parts])
-
-    def letters(self, with_hidden: bool) -> list[tuple[str, int | None]]:
-        """Its letters and signs, and where they stand in the text; what is hidden stands nowhere."""
+    def signs(self, with_hidden: bool) -> Iterator[tuple[str, int | None]]:
+        """Its letters and signs, small, and where they are in the text; what is hidden is nowhere."""
         offsets: list[int | None] = [None] * len(self.line.text)
         for start, end, at in self.parts:
             offsets[start:end] = range(at, at + end - start)
-        return [(self.line.text[n].casefold(), offsets[n]) for n in self.line.letters(with_hidden)]
+        return ((sign, offsets[index]) for sign, index in self.line.signs(with_hidden))
 
 
 @dataclass(slots=True)
@@ -190,34 +172,25 @@ class Speech:
 
     def source_edits(self, edits: Sequence[Edit]) -> list[tuple[int, int, str]]:
         """(start, end, what is written there) in the file, of each edit in each copy; blanks between cues have none."""
-        found = []
-        for at in range(0, len(self.runs), 4):
-            run = Run(*self.runs[at : at + 4])
+        changes: list[tuple[int, int, str]] = []
+        start_of = itemgetter("start")
+        for n in range(0, len(self.runs), 4):
+            run = Run(*self.runs[n : n + 4])
             if run.source_start == run.source_end:
-                behind = re.split(
-                    r"\s", edited_between(self.text, edits, run.start, run.end), maxsplit=1
-                )[0]
-                found.append(
-                    (run.source_start, run.source_end, "".join(filter(_MARKS.__contains__, behind)))
-                )
+                after = edited_between(self.text, edits, run.start, run.end)
+                marks = filter(_MARKS.__contains__, re.split(r"\s", after, maxsplit=1)[0])
+                changes.append((run.source_start, run.source_end, "".join(marks)))
                 continue
-            first = bisect_left(edits, run.start, key=itemgetter("start"))
-            for edit in edits[
-                first : bisect_right(edits, run.end, lo=first, key=itemgetter("start"))
-            ]:
-                is_behind = follows(edit) and edit["start"] > 0
-                offset = edit["start"] - is_behind
+            first = bisect_left(edits, run.start, key=start_of)
+            for edit in edits[first : bisect_right(edits, run.end, lo=first, key=start_of)]:
+                is_after = follows(edit) and edit["start"] > 0
+                offset = edit["start"] - is_after
                 if run.start <= offset < run.end:
-                    source_at = run.source_start + offset - run.start
-                    start, end = (
-                        (source_at, source_at + 1)
-                        if run.is_plain
-                        else (run.source_start, run.source_end)
-                    )
+                    ((*_, start, end),) = Line("", [run]).cut(offset, offset + 1)
                     if not edit["removed"]:
-                        start = end = end if is_behind else start
-                    found.append((start, end, edit["inserted"]))
-        return sorted(found, key=itemgetter(0, 1))
+                        start = end = end if is_after else start
+                    changes.append((start, end, edit["inserted"]))
+        return sorted(changes, key=itemgetter(0, 1))
 
 
 def spliced(source: str, changes: Iterable[tuple[int, int, str]], begins: int = 0) -> str:
@@ -233,18 +206,23 @@ def spliced(source: str, changes: Iterable[tuple[int, int, str]], begins: int = 
 class SpeechBuilder:
     """Puts a speech together from lines, in the order in which they were said."""
 
-    def __init__(self, name: str | None = None):
-        self.speech = Speech(name=name)
+    def __init__(self) -> None:
+        self.speech = Speech()
         self.length = 0
         self._parts: list[str] = []
         self._last = ""  # character
-        self._speaker: object = None
+        self._introductions: list[tuple[int, bool, object, str]] = []
 
-    def say(self, line: Line, is_word: bool = False, continues: bool = False) -> Said:
+    def say(
+        self, line: Line, is_word: bool = False, continues: bool = False, leads: bool = True
+    ) -> Said:
         """Append what is said in a line, apart from what was said before; what is hidden in it is noted.
 
-        Words apart as well, but for Han and kana, which are written without blanks, signs that close, and what
-        `continues` the word before it.
+        Args:
+            line: where nothing is said in it, it is only noted.
+            is_word: whether it is a word, apart as well, but for Han and kana, and signs that close.
+            continues: whether it belongs to the word before it.
+            leads: whether what is shown before its words goes with the next word.
         """
         parts: list[tuple[int, int, int]] = []
         done = 0
@@ -253,13 +231,9 @@ class SpeechBuilder:
             text = line.text[done : one.start]
             if text and not (text.isspace() and one.start < len(line.text)):
                 lead = ""
-                hangs = continues or (
-                    is_word
-                    and self.length not in self.speech.turns[-1:]
-                    and text[0] in _HANG_ON
-                    and not any(map(str.isalnum, text))
-                )
-                if self._last and not (self._last.isspace() or text[0].isspace() or hangs):
+                hangs = is_word and text[0] in _HANG_ON and not any(map(str.isalnum, text))
+                is_apart = not self._last or self._last.isspace() or text[0].isspace()
+                if not (is_apart or hangs or continues):
                     # Words of Han text are found across a blank, but not across a line end.
                     lead = ("" if is_word else "\n") if are_unspaced(self._last + text[0]) else " "
                 at = self.length + len(lead)
@@ -271,9 +245,8 @@ class SpeechBuilder:
                 self.introduce(one.speaker, one.name or "")
             if one.kind in ("dash", "sound"):
                 shown = line.text[one.start : one.end].strip()
-                self.speech.asides.append(
-                    Aside(self.length, shown, leads=one.begins_turn or not parts)
-                )
+                with_next = one.begins_turn or (leads and not parts)
+                self.speech.asides.append(Aside(self.length, shown, with_next))
             done = max(done, one.end)
         return Said(line, parts)
 
@@ -285,56 +258,82 @@ class SpeechBuilder:
     def introduce(self, speaker: object, name: str = "", at: int | None = None) -> None:
         """Record a change of speaker. The same speaker twice is ignored; None always counts as a change.
 
-        It takes effect at the offset `at`, by default at the next word. The name is written in capitals, so that it is
-        recognised when the file is read again.
+        It takes effect at the offset `at`, by default at the next word, where it counts more. The name is written in
+        capitals, so that it is recognised when the file is read again.
         """
-        if speaker is not None and speaker == self._speaker:
-            return
-        self._speaker = speaker
         offset = self.length if at is None else at
-        if offset and offset not in self.speech.turns[-1:]:
-            self.speech.turns.append(offset)
-        if speaker is not None:
-            self.speech.speakers.append((offset, str(speaker)))
-            self.speech.asides.append(Aside(offset, f"{name.upper()}:", leads=True))
+        self._introductions.append((offset, at is None, speaker, name))
 
-    def repeat(self, copies: Sequence[Line], originals: Sequence[Said]) -> list[Span] | None:
-        """Say that these lines are a copy of some that were said, blanks aside, which gets the same marks.
+    def repeat(
+        self, copies: Sequence[Line], originals: Sequence[Said], is_start: bool = False
+    ) -> list[Span] | None:
+        """Say that these lines are a copy of some that were said, which gets the same marks.
 
-        Either what is said in both is the same, or all that is written; copies may lack signs, and get the marks that
-        follow them. Returns each copy's range in the text; None, and nothing is noted, where the letters differ.
+        Either what is said in both has the same letters, or all that is written; copies may lack signs, and get the
+        marks that follow them. `is_start`: they may be the first letters only. Returns each copy's range in the text;
+        None, and nothing is noted, where the letters differ.
         """
-        lines = [said.line for said in originals]
-        ways = itertools.product((operator.eq, lacks_signs), (False, True))
-        fits = (way for way in ways if way[0](_spelled(copies, way[1]), _spelled(lines, way[1])))
-        compare, with_hidden = next(fits, (None, False))
-        if compare is None:
+        for with_hidden in (False, True):
+            wanted = _letters(sign for line in copies for sign in line.signs(with_hidden))
+            letters = _letters(sign for said in originals for sign in said.signs(with_hidden))
+            if wanted == letters or (is_start and letters.startswith(wanted)):
+                break
+        else:
             return None
-        own = (letter for said in originals for letter in said.letters(with_hidden))
-        ranges: list[Span] = []
-        for line in copies:
-            signs = ((n, line.text[n].casefold()) for n in line.letters(with_hidden))
-            pairs = (
-                (n, next(offset for other, offset in own if other == sign)) for n, sign in signs
-            )
-            found = [(n, offset) for n, offset in pairs if offset is not None]
-            for _, group in itertools.groupby(found, key=lambda pair: pair[1] - pair[0]):
-                stretch = list(group)
-                first, at = stretch[0]
-                self.speech.add_runs(line.cut(first, stretch[-1][0] + 1, at))
-            ranges.append((found[0][1], found[-1][1] + 1) if found else (0, 0))
-        following = [*(start for start, _ in ranges[1:]), originals[-1].span[1]]
-        for line, (_, end), until in zip(copies, ranges, following, strict=True):
-            if compare is lacks_signs and line.runs and 0 < end < until:
-                source_at = line.runs[-1].source_end - len(line.text) + len(line.text.rstrip())
-                self.speech.runs.extend((end, until, source_at, source_at))
+        theirs = _by_letter(sign for said in originals for sign in said.signs(with_hidden))
+        ours = _by_letter(
+            (sign, (n, index))
+            for n, line in enumerate(copies)
+            for sign, index in line.signs(with_hidden)
+        )
+        ranges = [(0, 0)] * len(copies)
+        pairs = self._paired(ours, theirs, copies)
+        for (n, _), group in itertools.groupby(pairs, lambda pair: (pair[0], pair[2] - pair[1])):
+            stretch = list(group)
+            (_, first, at), (_, last, end) = stretch[0], stretch[-1]
+            self.speech.add_runs(copies[n].cut(first, last + 1, at))
+            ranges[n] = (ranges[n][0] if ranges[n][1] else at, end + 1)
         return ranges
+
+    def _paired(
+        self,
+        ours: Iterable[list[tuple[str, tuple[int, int]]]],
+        theirs: Iterable[list[tuple[str, int | None]]],
+        copies: Sequence[Line],
+    ) -> Iterator[tuple[int, int, int]]:
+        """Each sign of the copies: the number of the line, where it is in it, and where in the text."""
+        for own, said in zip(ours, theirs, strict=False):
+            are_same = list(map(itemgetter(0), own)) == list(map(itemgetter(0), said))
+            for (sign, (n, index)), (_, offset) in zip(own, said, strict=False):
+                if offset is not None and (are_same or sign.isalnum()):
+                    yield n, index, offset
+            places = [offset for _, offset in said if offset is not None]
+            is_marked = any(sign in _MARKS for sign, _ in own)
+            if are_same or is_marked or len(places) < 2 or not own or not own[0][0].isalnum():
+                continue
+            n, index = own[0][1]
+            if end := _WORD_END.match(copies[n].text, index + 1):
+                (run,) = copies[n].cut(index, index + 1)
+                source_at = run.source_end + end.end() - end.start()
+                self.speech.runs.extend((places[0] + 1, places[-1] + 1, source_at, source_at))
 
     def build(self) -> Speech:
         """The speech, complete."""
-        self.speech.text = "".join(self._parts)
-        self.speech.spans.sort(key=attrgetter("start"))
-        return self.speech
+        speech, before = self.speech, object()
+        names: list[Aside] = []
+        for offset, _, speaker, name in sorted(self._introductions, key=itemgetter(0, 1)):
+            if speaker is not None and speaker == before:
+                continue
+            before = speaker
+            if offset and offset not in speech.turns[-1:]:
+                speech.turns.append(offset)
+            if speaker is not None:
+                speech.speakers.append((offset, str(speaker)))
+                names.append(Aside(offset, f"{name.upper()}:", leads=True))
+        speech.asides = sorted([*speech.asides, *names], key=attrgetter("offset"))
+        speech.text = "".join(self._parts)
+        speech.spans.sort(key=attrgetter("start"))
+        return speech
 
 
 def are_unspaced(signs: str) -> bool:
@@ -342,14 +341,16 @@ def are_unspaced(signs: str) -> bool:
     return _UNPARTED.match(signs) is not None
 
 
-def lacks_signs(copy: str, original: str) -> bool:
-    """Whether the copy is another text: the letters of the original, in any case, and some of its signs."""
-    own = map(str.casefold, original)
-    is_whole = sum(map(str.isalnum, copy)) == sum(map(str.isalnum, original))
-    return copy != original and is_whole and all(sign in own for sign in map(str.casefold, copy))
+def _letters(signs: Iterable[tuple[str, Place]]) -> str:
+    return "".join(sign for sign, _ in signs if sign.isalnum())
 
 
-def _spelled(lines: Iterable[Line], with_hidden: bool) -> str:
-    return "".join(
-        part for line in lines for part in (line.text if with_hidden else line.spoken).split()
-    )
+def _by_letter(signs: Iterable[tuple[str, Place]]) -> Iterator[list[tuple[str, Place]]]:
+    """Each letter with the signs that follow it; first the signs before all letters."""
+    group: list[tuple[str, Place]] = []
+    for sign in signs:
+        if sign[0].isalnum():
+            yield group
+            group = []
+        group.append(sign)
+    yield group

@@ -10,15 +10,17 @@ file back byte for byte. What is shown in a cue and not said, `unspoken` finds.
 import html
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import regex
 
+from ..pipeline.conventions import known_marks
 from ..pipeline.unspoken import ENTITY, Hidden, Names, decoded, find_hidden, find_names
 from .file_text import LINE_END, FormatError, Transcript, line_of
 from .layouts import seconds
-from .speech import Line, Run, Said, SpeechBuilder, are_unspaced
+from .speech import Line, Run, SpeechBuilder, are_unspaced
 
 # SubRip writes `00:00:01,000`, WebVTT `00:01.000` (https://www.w3.org/TR/webvtt1/#webvtt-timestamp). Both signs, times
 # without hours, and fewer or more digits are seen in the wild, and are clear.
@@ -60,6 +62,7 @@ _VOICE = regex.compile(
 _SHOWN_LINE = regex.compile(r"[^\n]*+\n|[^\n]++")
 _HIGHLIGHT = re.compile(r"<(u|b|font|c)(?:[ .][^<>\n]*+)?+>([^<>\n]*+)</\1>")
 
+_MARKS = "".join(known_marks(",.?!"))
 _ROLLING_SHARE = 0.6  # of the cues repeat a line of the cue before, in captions that scroll up
 _MIN_ROLLING = 3
 _N_LOOKED_AT = (
@@ -189,25 +192,24 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
     names = find_names((text.text for _, text in first), are_cues=True)
     read = [(cue, _lines(text, names)) for cue, text in first]
     rest = ((cue, _lines(text, names)) for cue, text in shown)
-    track = _CueTrack(source, _scrolls([_texts(lines) for _, lines in read]))
+    track = _CueTrack(_scrolls([_texts(lines) for _, lines in read]))
     warnings: list[str] = []
     line_number, before = 1, Cue(0, 0.0, 0.0, 0, 0)
     for cue, lines in itertools.chain(read, rest):
         line_number += line_of(source, cue.times_at, before.times_at) - 1
-        oddities = {
-            "begins before the cue above it; they are read in this order": cue.begins
-            < before.begins,
-            "overlaps the cue above it": before.begins <= cue.begins < before.ends,
-            "has no text": not source[cue.start : cue.end].strip(),
-        }
-        warnings += [
-            f"line {line_number}: the cue {what}" for what, is_so in oddities.items() if is_so
-        ]
-        track.add(cue, lines)
+        about = f"line {line_number}: the cue"
+        if cue.begins < before.begins:
+            warnings.append(f"{about} begins before the cue above it; they are read in this order")
+        elif cue.begins < before.ends:
+            warnings.append(f"{about} overlaps the cue above it")
+        text = source[cue.start : cue.end].strip()
+        if not text:
+            warnings.append(f"{about} has no text")
+        track.add(cue, lines, text)
         before = cue
-    return Transcript(
-        source, cue_format, [track.builder.build()] if track.builder.length else [], warnings
-    )
+    track.close()
+    speeches = [track.builder.build()] if track.builder.length else []
+    return Transcript(source, cue_format, speeches, warnings)
 
 
 def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
@@ -256,64 +258,89 @@ def _lines(cue: Line, names: Names) -> list[Line]:
     return lines
 
 
+@dataclass(slots=True)
+class _Row:
+    """A line that one cue or several show, perhaps growing: the last one is read, all others are its copies."""
+
+    shown: list[tuple[Cue, Line]]
+    leads: bool  # whether it goes with the next words, if nothing is said in it
+
+    @property
+    def line(self) -> Line:
+        return self.shown[-1][1]
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.line.spoken.split())
+
+
 class _CueTrack:
     """Puts cues together, one after another; what a cue repeats of the one above it is a copy."""
 
-    def __init__(self, source: str, scrolls: bool) -> None:
-        self.source, self.scrolls = source, scrolls
+    def __init__(self, scrolls: bool) -> None:
+        self.scrolls = scrolls
         self.builder = SpeechBuilder()
-        self.above = ""  # the cue above
-        self.lines: list[Line] = []  # of the cue above
-        self.said: list[Said] = []  # those of them in which something is said
+        self.source = ""  # of the last cue
+        self.rows: list[_Row] = []  # of the last cue
+        self.cue: Cue | None = None  # the one in which the last words were said
+        self.n_timed = 0  # characters
 
-    def add(self, cue: Cue, lines: list[Line]) -> None:
-        speech, texts, texts_above = self.builder.speech, _texts(lines), _texts(self.lines)
-        source = self.source[cue.start : cue.end].strip()
-        is_copy = bool(texts) and texts == texts_above and _is_highlighted(source, self.above)
-        n_repeated = (
-            len(texts) if is_copy else _n_repeated(texts_above, texts) if self.scrolls else 0
-        )
-        shown_above = [line.text.strip() for line in self.lines] if self.scrolls or is_copy else []
-        above, self.said = self.said[len(texts_above) - n_repeated :], []
-        self.above, self.lines = source, lines
+    def add(self, cue: Cue, lines: list[Line], source: str) -> None:
+        """Add a cue, whose text in the file is `source`."""
+        texts = _texts(lines)
+        said = [row for row in self.rows if row.text]
+        above = [row.text for row in said]
+        is_copy = bool(texts) and texts == above and _is_highlighted(source, self.source)
+        self.source = source
+        repeated: list[_Row] = []
+        if is_copy or self.scrolls:
+            repeated = said[len(said) - (len(texts) if is_copy else _n_repeated(above, texts)) :]
+        shown = {row.line.text.strip() for row in self.rows if self.scrolls or is_copy}
+        self.close(repeated)
         if not texts and not any(one.name for line in lines for one in line.hidden):
-            new = [line for line in lines if line.text.strip() not in shown_above]
             sounds = [
-                line.text[one[0] : one[1]].strip()
-                for line in new
+                line.text[one.start : one.end].strip()
+                for line in lines
                 for one in line.hidden
-                if one.kind == "sound"
+                if one.kind == "sound" and line.text.strip() not in shown
             ]
             if sounds:
-                speech.sounds.append((cue.begins, cue.ends, " ".join(sounds)))
+                self.builder.speech.sounds.append((cue.begins, cue.ends, " ".join(sounds)))
             return
-        begins_at = self.builder.length
+        again = iter(repeated)
+        leads = True
         for line in lines:
             is_said = bool(line.spoken.strip())
-            if is_said and len(self.said) < n_repeated:
-                self.said.append(self._repeat(line, above[len(self.said)]))
-            elif is_said or line.text.strip() not in shown_above:
-                n_asides = len(speech.asides)
-                said = self.builder.say(line)
-                if is_said:
-                    self.said.append(said)
-                elif self.said:  # what is shown below the last words of a cue stays with them
-                    speech.asides[n_asides:] = [
-                        aside._replace(leads=False) for aside in speech.asides[n_asides:]
-                    ]
-        if is_copy and speech.spans:
-            speech.spans[-1] = speech.spans[-1]._replace(time=(speech.spans[-1].time[0], cue.ends))
-        self.builder.time((begins_at, self.builder.length), cue.begins, cue.ends)
+            row = next(again, None) if is_said else None
+            if row:
+                if is_copy:
+                    row.shown[0] = row.shown[0][0]._replace(ends=cue.ends), row.shown[0][1]
+                row.shown.append((cue, line))
+            elif is_said or line.text.strip() not in shown:
+                self.rows.append(_Row([(cue, line)], leads))
+            leads = leads and not is_said
 
-    def _repeat(self, line: Line, said: Said) -> Said:
-        """A line that repeats one of the cue above, and perhaps goes on: what is new in it is said."""
-        n_letters, letters = len(said.line.letters(False)), line.letters(False)
-        if n_letters == len(letters):
-            self.builder.repeat([line], [said])
-            return said
-        copy, rest = line.parted(letters[n_letters - 1] + 1)
-        self.builder.repeat([copy], [said])
-        return said.grown(self.builder.say(rest, continues=True))
+    def close(self, kept: Sequence[_Row] = ()) -> None:
+        """Say the rows that are complete: all before those that are kept."""
+        n_done = self.rows.index(kept[0]) if kept else len(self.rows)
+        for row in self.rows[:n_done]:
+            said = self.builder.say(row.line, leads=row.leads)
+            for cue, line in row.shown if row.text else ():
+                end = said.span[1]
+                if line is not row.line:
+                    ((_, end),) = self.builder.repeat([line], [said], is_start=True) or [(0, 0)]
+                self._time(cue, end)
+        del self.rows[:n_done]
+
+    def _time(self, cue: Cue, end: int) -> None:
+        """Note that a cue shows what comes after the words of the cues before it, up to this offset."""
+        spans = self.builder.speech.spans
+        if self.cue and self.cue.times_at == cue.times_at:
+            spans[-1] = spans[-1]._replace(end=end)
+        elif end > self.n_timed:
+            self.builder.time((self.n_timed, end), cue.begins, cue.ends)
+            self.cue = cue
+        self.n_timed = max(self.n_timed, end)
 
 
 def _is_highlighted(source: str, above: str) -> bool:
@@ -338,11 +365,11 @@ def _n_repeated(above: list[str], below: list[str]) -> int:
 
 
 def _goes_on(text: str, longer: str) -> bool:
-    """Whether the words of a text begin another one, or are all of it."""
-    rest = longer[len(text) :]
-    return longer.startswith(text) and (
-        not rest or rest[0] == " " or are_unspaced(text[-1] + rest[0])
-    )
+    """Whether the words of a text begin another one, or are all of it; each may have a mark at its end."""
+    start = text.rstrip(_MARKS) or text
+    rest = longer[len(start) :].lstrip(_MARKS)
+    is_apart = not rest or rest[0] == " " or are_unspaced(start[-1] + rest[0])
+    return longer.startswith(start) and is_apart
 
 
 def _scrolls(texts: list[list[str]]) -> bool:
