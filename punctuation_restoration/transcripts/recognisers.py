@@ -300,8 +300,7 @@ class _Reader:
             if not self.spans:
                 self._name_unknown()
         for offset, speaker in self.speakers:
-            name = f"speaker {speaker}" if str(speaker).isdigit() else str(speaker)
-            self.builder.introduce(speaker, name, offset)
+            self.builder.introduce(speaker, offset)
         speech = self.builder.build()
         speech.spans = in_seconds(self.spans)
         names = map(value.get, NAMES) if isinstance(value, Mapping) else ()

@@ -24,7 +24,6 @@ from .speech import UNSPACED_SIGNS, Speech, spliced
 
 LONG = 1_000_000  # characters in one call; a longer text is a stream, which marks it likewise
 logger = logging.getLogger(__name__)
-_LETTER = re.compile(r"[^\W_]")
 _HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])[^\S\n]*+\n\s*+(?=[{UNSPACED_SIGNS}])")
 
 
@@ -46,7 +45,7 @@ class Sentence:
     begins: float | None  # seconds; None where the file has no times
     ends: float | None
     speaker: str | None = None  # who says it, where the file has a name
-    shown: str = ""  # the text with what the file shows beside it
+    shown: str = ""  # the text, after the name of another speaker
 
     def row(self) -> dict[str, Any]:
         """As JSON has it: start and end in seconds, and a speaker, where the file has them."""
@@ -59,12 +58,16 @@ class Sentence:
 
 
 class SpokenWord(NamedTuple):
-    """A word of the original text[start:end]; what opens a bracket or a quote belongs to the word behind it."""
+    """A word of the original text[start:end]; what opens a bracket or a quote belongs to the word after it."""
 
     start: int
     end: int
-    text: str  # restored, up to the next word, with a blank where that stands apart
-    shown: str  # the same with what the file shows beside it, see `Aside`
+    text: str  # restored, up to the next word, with a blank where that is apart
+    introduction: str  # `MARY: ` or `- ` where another speaker begins
+
+    @property
+    def shown(self) -> str:
+        return self.introduction + self.text.lstrip() if self.introduction else self.text
 
 
 class Clock:
@@ -74,43 +77,31 @@ class Clock:
     own, time is shared out evenly over the letters, so that marks change no time.
     """
 
-    def __init__(self, speech: Speech):
-        self._text = speech.text
-        self._counted = -1  # the span whose letters before each character are counted
-        self._letters: list[int] = []
-        self.timings: list[tuple[int, int, float, float]] = []
-        for (start, end, (begins, ends)), following in itertools.zip_longest(
-            speech.spans, speech.spans[1:]
-        ):
-            if begins is not None and ends is None:
+    def __init__(self, speech: Speech) -> None:
+        self._n_before = [0, *itertools.accumulate(map(str.isalnum, speech.text))]  # letters
+        self.timings: list[tuple[int, int, float, float]] = []  # from letter to letter, seconds
+        for span, following in itertools.zip_longest(speech.spans, speech.spans[1:]):
+            begins, ends = span.time
+            if ends is None:
                 ends = following.time[0] if following else begins
-            if begins is not None and ends is not None:
-                # A word ends where its last letter does, whatever marks it has.
-                first = _LETTER.search(speech.text, start, end)
-                while first and not _LETTER.match(speech.text[end - 1]):
-                    end -= 1
-                self.timings.append(
-                    (first.start() if first else start, end, float(begins), float(ends))
-                )
+            first, last = self._n_before[span.start], self._n_before[span.end]
+            if begins is not None and ends is not None and first < last:
+                self.timings.append((first, last, float(begins), float(ends)))
 
     def between(self, start: int, end: int) -> tuple[float | None, float | None]:
         """Seconds at which text[start:end] begins and ends; words without times take those of their neighbours."""
         if not self.timings or start >= end:
             return None, None
-        first = min(bisect_right(self.timings, start, key=itemgetter(1)), len(self.timings) - 1)
-        last = min(bisect_left(self.timings, end, key=itemgetter(1)), len(self.timings) - 1)
-        if self.timings[last][0] >= end and last > 0:
-            last -= 1
-        begins, ends = sorted((self._at(first, start), self._at(last, end)))
+        n_begin, n_end = self._n_before[start], self._n_before[end]
+        first = bisect_right(self.timings, n_begin, key=itemgetter(1))
+        last = bisect_left(self.timings, n_end, key=itemgetter(0)) - 1
+        begins, ends = sorted((self._at(first, n_begin), self._at(last, n_end)))
         return round(begins, 3), round(ends, 3)
 
-    def _at(self, index: int, offset: int) -> float:
-        start, end, begins, ends = self.timings[index]
-        if self._counted != index:
-            signs = map(str.isalnum, self._text[start:end])
-            self._counted, self._letters = index, list(itertools.accumulate(signs, initial=0))
-        n_before = self._letters[min(max(offset - start, 0), end - start)]
-        return begins + n_before / max(1, self._letters[-1]) * (ends - begins)
+    def _at(self, index: int, n_letters: int) -> float:
+        first, last, begins, ends = self.timings[min(max(0, index), len(self.timings) - 1)]
+        share = (min(max(first, n_letters), last) - first) / (last - first)
+        return begins + share * (ends - begins)
 
 
 @dataclass(frozen=True)
@@ -132,47 +123,38 @@ class RestoredSpeech:
     @functools.cached_property
     def sentences(self) -> list[Sentence]:
         """Its sentences, in one line each. A text without words (signs, pictures) has none."""
-        found: list[Sentence] = []
+        sentences: list[Sentence] = []
         for words in self.spoken_sentences():
-            start, end = words[0].start, words[-1].end
-            text, shown = ("".join(map(itemgetter(n), words)).strip() for n in (2, 3))
-            n_before = bisect_right(self.speech.speakers, start, key=itemgetter(0))
+            text = "".join(word.text for word in words).strip()
+            n_before = bisect_right(self.speech.speakers, words[0].start, key=itemgetter(0))
             speaker = self.speech.speakers[n_before - 1][1] if n_before else None
-            found.append(Sentence(text, *self.clock.between(start, end), speaker, shown))
-        return found
+            times = self.clock.between(words[0].start, words[-1].end)
+            sentences.append(Sentence(text, *times, speaker, words[0].introduction + text))
+        return sentences
 
     def spoken_sentences(self) -> Iterator[list[SpokenWord]]:
         """The words of each sentence."""
-        text, words = self.speech.text, self.words
-        beside: dict[
-            int, tuple[list[str], list[str]]
-        ] = {}  # by a word's number: what is shown before and after it
-        for offset, aside, leads in self.speech.asides if words else ():
-            n = bisect_left(words, offset, key=itemgetter("start"))
-            leads = n < len(words) and (
-                leads or n == 0
-            )  # what has no word on its side goes to the other
-            beside.setdefault(n if leads else n - 1, ([], []))[not leads].append(aside)
-        pairs = itertools.pairwise(words)  # signs before the first word go with it
-        borders, turns = [0], sorted(self.speech.turns)
-        for own, later in pairs:
-            n = bisect_left(turns, own["end"])
-            borders.append(
-                min([before_openers(text, own["end"], later["start"]), *turns[n : n + 1]])
-            )
-        spoken = []
-        for n, (word, border, until) in enumerate(
-            zip(words, borders, [*borders[1:], len(text)], strict=False)
-        ):
-            restored, following = (
-                edited_between(text, self.edits, border, until),
-                text[until : until + 1],
-            )
-            before, after = beside.get(n, ([], []))
-            shown = " ".join([*before, restored, *after]) + " " * bool(after)
-            texts = (_in_one_line(each, following) for each in (restored, shown))
-            spoken.append(SpokenWord(word["start"], word["end"], *texts))
-        for first, end in sentence_ranges(text, self.edits, words, self.speech.turns):
+        speech, text = self.speech, self.speech.text
+        introductions = dict.fromkeys(speech.turns, "- ")
+        for offset, name in speech.speakers:
+            introductions[offset] = f"{'speaker ' * name.isdigit()}{name}: ".upper()
+        introduced = {
+            bisect_left(self.words, offset, key=itemgetter("start")): introduction
+            for offset, introduction in introductions.items()
+        }
+        borders = [0]  # signs before the first word go with it
+        for word, following in itertools.pairwise(self.words):
+            turn = bisect_left(speech.turns, word["end"])
+            start = before_openers(text, word["end"], following["start"])
+            borders.append(min([start, *speech.turns[turn : turn + 1]]))
+        borders.append(len(text))
+        spoken: list[SpokenWord] = []
+        for n, word in enumerate(self.words):
+            end = borders[n + 1]
+            restored = edited_between(text, self.edits, borders[n], end)
+            restored = _in_one_line(restored, text[end : end + 1])
+            spoken.append(SpokenWord(word["start"], word["end"], restored, introduced.get(n, "")))
+        for first, end in sentence_ranges(text, self.edits, self.words, speech.turns):
             yield spoken[first:end]
 
 

@@ -60,14 +60,6 @@ class Run(NamedTuple):
         return self.end - self.start == self.source_end - self.source_start
 
 
-class Aside(NamedTuple):
-    """What a cue shows besides speech: `JOHN:`, a dash, `(laughs)`. It goes with the next word or with the last one."""
-
-    offset: int
-    text: str
-    leads: bool
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line, a segment, a word or a whole text as it is shown, where it stands in the file, and what is not said.
@@ -150,10 +142,6 @@ class Speech:
     speakers: list[tuple[int, str]] = field(
         default_factory=list
     )  # from which offset on who speaks, by name
-    asides: list[Aside] = field(default_factory=list)  # in the order of the text
-    sounds: list[tuple[float, float, str]] = field(
-        default_factory=list
-    )  # cues in which nothing is said, in seconds
 
     def part_lines(self) -> None:
         """Take each line for an utterance of its own: its last word ends a sentence."""
@@ -211,18 +199,13 @@ class SpeechBuilder:
         self.length = 0
         self._parts: list[str] = []
         self._last = ""  # character
-        self._introductions: list[tuple[int, bool, object, str]] = []
+        self._introductions: list[tuple[int, bool, object]] = []
 
-    def say(
-        self, line: Line, is_word: bool = False, continues: bool = False, leads: bool = True
-    ) -> Said:
-        """Append what is said in a line, apart from what was said before; what is hidden in it is noted.
+    def say(self, line: Line, is_word: bool = False, continues: bool = False) -> Said:
+        """Append what is said in a line, apart from what was said before; who speaks in it is noted.
 
-        Args:
-            line: where nothing is said in it, it is only noted.
-            is_word: whether it is a word, apart as well, but for Han and kana, and signs that close.
-            continues: whether it belongs to the word before it.
-            leads: whether what is shown before its words goes with the next word.
+        Words apart as well, but for Han and kana, which are written without blanks, signs that close, and what
+        `continues` the word before it.
         """
         parts: list[tuple[int, int, int]] = []
         done = 0
@@ -242,11 +225,7 @@ class SpeechBuilder:
                 self._parts += [lead, text]
                 self.length, self._last = at + len(text), text[-1]
             if one.begins_turn:
-                self.introduce(one.speaker, one.name or "")
-            if one.kind in ("dash", "sound"):
-                shown = line.text[one.start : one.end].strip()
-                with_next = one.begins_turn or (leads and not parts)
-                self.speech.asides.append(Aside(self.length, shown, with_next))
+                self.introduce(one.speaker)
             done = max(done, one.end)
         return Said(line, parts)
 
@@ -255,14 +234,13 @@ class SpeechBuilder:
         if span[0] < span[1]:
             self.speech.spans.append(TimedSpan(*span, (begins, ends)))
 
-    def introduce(self, speaker: object, name: str = "", at: int | None = None) -> None:
+    def introduce(self, speaker: object, at: int | None = None) -> None:
         """Record a change of speaker. The same speaker twice is ignored; None always counts as a change.
 
-        It takes effect at the offset `at`, by default at the next word, where it counts more. The name is written in
-        capitals, so that it is recognised when the file is read again.
+        It takes effect at the offset `at`, by default at the next word, where it counts more.
         """
         offset = self.length if at is None else at
-        self._introductions.append((offset, at is None, speaker, name))
+        self._introductions.append((offset, at is None, speaker))
 
     def repeat(
         self, copies: Sequence[Line], originals: Sequence[Said], is_start: bool = False
@@ -319,18 +297,14 @@ class SpeechBuilder:
 
     def build(self) -> Speech:
         """The speech, complete."""
-        speech, before = self.speech, object()
-        names: list[Aside] = []
-        for offset, _, speaker, name in sorted(self._introductions, key=itemgetter(0, 1)):
-            if speaker is not None and speaker == before:
-                continue
-            before = speaker
-            if offset and offset not in speech.turns[-1:]:
-                speech.turns.append(offset)
-            if speaker is not None:
-                speech.speakers.append((offset, str(speaker)))
-                names.append(Aside(offset, f"{name.upper()}:", leads=True))
-        speech.asides = sorted([*speech.asides, *names], key=attrgetter("offset"))
+        speech, before = self.speech, None
+        for offset, _, speaker in sorted(self._introductions, key=itemgetter(0, 1)):
+            if speaker is None or speaker != before:
+                before = speaker
+                if offset and offset not in speech.turns[-1:]:
+                    speech.turns.append(offset)
+                if speaker is not None:
+                    speech.speakers.append((offset, str(speaker)))
         speech.text = "".join(self._parts)
         speech.spans.sort(key=attrgetter("start"))
         return speech

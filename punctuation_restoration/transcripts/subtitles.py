@@ -10,8 +10,7 @@ file back byte for byte. What is shown in a cue and not said, `unspoken` finds.
 import html
 import itertools
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import regex
@@ -26,23 +25,26 @@ from .speech import Line, Run, SpeechBuilder, are_unspaced
 # without hours, and fewer or more digits are seen in the wild, and are clear.
 _TIME = r"((?:\d+:)?[0-5]?\d:[0-5]?\d(?:[,.]\d{1,9})?)"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}(?=[ \t]|$).*")
-_SRT_EXAMPLE, _VTT_EXAMPLE = "00:00:01,000 --> 00:00:02,500", "00:00:01.000 --> 00:00:02.500"
-_LINE = re.compile(r"([^\r\n]+)(?:\r\n|\n|\r)?")
-_BLOCK = re.compile(
-    r"(?:[^\r\n]+(?:\r{0,2}\n|\r|$))+"
-)  # lines up to an empty one; `\r\r\n` is an end converted twice
-_NUMBER_ABOVE = re.compile(r"(?:^|[\r\n])[ \t]*(\d+)[ \t]*(?:\r\n|\n|\r)\Z")
-_FIRST_IN_BLOCK = re.compile(r"(?:^\ufeff?|\n\r?\n|\r\r)[ \t]*\d+[ \t]*(?:\r\n|\n|\r)\Z")
-_NUMBER_APART = re.compile(
-    r"(?:^\ufeff?|\n\r?\n|\r\r\n?)[ \t]*(\d+)\s*\Z"
-)  # with empty lines above and below
+_EXAMPLES = {
+    "srt": "00:00:01,000 --> 00:00:02,500",
+    "vtt": "00:00:01.000 --> 00:00:02.500",
+}
+_END = r"[ \t]*(?:\r{0,2}\n|\r)"  # of a line; `\r\r\n` is one that was converted twice
+# The line of times, and the number above it; an arrow may also be said: `it goes a --> b`.
+_HEAD = re.compile(
+    rf"(?:(?P<apart>\A\ufeff?|(?<=\n\n)|(?<=\n\r\n)|(?<=\r\r\n)|(?<=\r\r))?(?<![^\r\n\ufeff])"
+    rf"[ \t]*+(?P<number>\d++){_END}(?:{_END})*+)?+(?<![^\r\n\ufeff])(?P<times>[^\r\n]*-->[^\r\n]*+)"
+)
+_TIME_LIKE = re.compile(r"\d:\d|\d[.,]\d{3}|^[ \t]*-->|-->[ \t]*$")
+_BLOCK = re.compile(rf"(?:[^\r\n]++(?:{_END}|\Z))+")  # lines up to an empty one
+_COMMENT = re.compile(r"(?:NOTE|STYLE|REGION)(?:[ \t\r\n]|\Z)")
 # What was meant to be cue times: two times with another sign between them, or a time below a number of its own.
 _DAMAGED_TIMES = re.compile(
     r"^[ \t]*\d++:\d++(?::\d++|[.,]\d{3})[\d:.,]*[^\w\r\n]{1,6}\d+:\d+.*$"
     r"|(?:(?<=\n\n)|(?<=\n\r\n))[ \t]*\d+[ \t]*\r?\n[ \t]*\d+:\d+:\d+.*$",
     re.MULTILINE,
 )
-_TIME_LIKE = re.compile(r"\d:\d|\d[.,]\d{3}|^[ \t]*-->|-->[ \t]*$")
+_NUMBER_ALONE = re.compile(r"(?<=\n)[ \t]*\r{0,2}\n[ \t]*(\d++)[ \t]*(?=[\r\n]|\Z)")
 
 # SubRip has no standard; "<" may be a plain sign there, so only tags that players know are tags.
 _OVERRIDE = r"\{\\[^{}\n]*+\}"  # of SubStation Alpha: `{\an8}`
@@ -60,8 +62,6 @@ _VOICE = regex.compile(
     r"<v(?:\.[^\s<>]*+)?+[ \t]++([^<>]*[^<>\s])[ \t]*+>"
 )  # of WebVTT: `<v.loud Mary Lee>`
 _SHOWN_LINE = regex.compile(r"[^\n]*+\n|[^\n]++")
-_HIGHLIGHT = re.compile(r"<(u|b|font|c)(?:[ .][^<>\n]*+)?+>([^<>\n]*+)</\1>")
-
 _MARKS = "".join(known_marks(",.?!"))
 _ROLLING_SHARE = 0.6  # of the cues repeat a line of the cue before, in captions that scroll up
 _MIN_ROLLING = 3
@@ -82,7 +82,15 @@ class Cue(NamedTuple):
 
 def read_srt(source: str) -> Transcript:
     """Read a SubRip file; a `FormatError` names the line of what is broken."""
-    return _transcript(source, "srt", _srt_cues(source))
+    first = re.search(r"[^\s\ufeff][^\r\n]*", source)
+    head = next(_heads(source, 0, len(source)), None)
+    if first and (head is None or first.start() < head.start()):
+        shown = first.group().strip()
+        expected = f"Expected cue times below the number {shown}, got none."
+        if not shown.isdigit():
+            expected = f"Expected a cue's number or times, got {shown!r:.60} before the first cue. Is it SRT?"
+        raise FormatError(expected, line=line_of(source, first.start()))
+    return _transcript(source, "srt", _cues(source, "srt", 0, len(source)))
 
 
 def read_vtt(source: str) -> Transcript:
@@ -92,98 +100,53 @@ def read_vtt(source: str) -> Transcript:
         raise FormatError(
             f"Expected WEBVTT in the first line, got {first!r:.60}. Is it WebVTT?", line=1
         )
-    return _transcript(source, "vtt", _vtt_cues(source))
+    blocks = (block for block in _BLOCK.finditer(source) if not _COMMENT.match(block.group()))
+    cues = (_cues(source, "vtt", *block.span()) for block in blocks)
+    return _transcript(source, "vtt", itertools.chain.from_iterable(cues))
 
 
-def _srt_cues(source: str) -> Iterator[Cue]:
-    """A cue's text goes on up to the next cue's number and times, blank lines inside it included."""
-    arrows: Iterator[re.Match[str] | None] = itertools.chain(
-        _arrow_lines(source, 0, len(source)), [None]
-    )
-    times = number = None
-    for following in arrows:
-        # An arrow may also be said: `it goes a --> b`. Broken times still look like times, or stand below a number.
-        start, end = times.end() if times else 0, following.start() if following else len(source)
-        near = max(0, end - 40)
-        if following and not (
-            _TIME_LIKE.search(following[1]) or _FIRST_IN_BLOCK.search(source, near, end)
-        ):
-            continue
-        next_number = _NUMBER_ABOVE.search(source, max(start, near), end) if following else None
-        if (
-            following and not next_number and (number or not times)
-        ):  # of cues without numbers it may be said
-            next_number = _NUMBER_APART.search(source, max(start, near), end)
-        if number and not following:  # a file may break off below a number
-            next_number = re.compile(rf"(?<=\n)\r*\n[ \t]*({int(number[1]) + 1})\s*\Z").search(
-                source, start
-            )
-        if times is None:
-            _check_head(source, end)
-        else:
-            begins, ends = _times(times, _SRT_EXAMPLE)
-            _check_body(source, start, end, number, next_number)
-            yield Cue(
-                times.start(), begins, ends, start, next_number.start() if next_number else end
-            )
-        times, number = following, next_number
+def _heads(source: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Where cues begin: broken times still look like times, or are below a number of their own."""
+    for head in _HEAD.finditer(source, start, end):
+        if _TIME_LIKE.search(head["times"]) or (head["number"] and head["apart"] is not None):
+            yield head
 
 
-def _arrow_lines(source: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    return (line for line in _LINE.finditer(source, start, end) if "-->" in line[1])
+def _cues(source: str, cue_format: str, start: int, end: int) -> Iterator[Cue]:
+    """The cues between two offsets; the text of each goes on up to the next one's number and times."""
+    heads = _heads(source, start, end)
+    first = next(heads, None)
+    if first is None:
+        _check(source, cue_format, start, end)
+        return
+    # Of cues without numbers, a number above the next one's times may be said.
+    next_from = "number" if first["number"] else "times"
+    for head, following in itertools.pairwise([first, *heads, None]):
+        body_end = end
+        if following is not None:
+            body_end = following.start(next_from if following["number"] else "times")
+        _check(source, cue_format, head.end(), body_end, head["number"])
+        times = _TIMES.fullmatch(head["times"])
+        begins, ends = (seconds(time) or 0.0 for time in times.groups()) if times else (0.0, -1.0)
+        if ends < begins:
+            wanted = f"cue times such as {_EXAMPLES[cue_format]}"
+            wanted = "a cue that ends after it begins" if times else wanted
+            line = line_of(source, head.start("times"))
+            raise FormatError(f"Expected {wanted}, got {head['times'].strip()!r:.80}.", line=line)
+        yield Cue(head.start("times"), begins, ends, head.end(), body_end)
 
 
-def _check_head(source: str, end: int) -> None:
-    """Before the first cue's times, only its number may stand."""
-    lines = [line for line in _LINE.finditer(source, 0, end) if line[1].strip("\ufeff \t")]
-    for n, line in enumerate(lines, 1):
-        text, number = line[1].strip("\ufeff \t"), line_of(source, line.start())
-        if not text.isdigit():
-            problem = f"Expected a cue's number or times, got {text!r:.60} before the first cue. Is it SRT?"
-            raise FormatError(problem, line=number)
-        if n < len(lines) or end == len(source):
-            raise FormatError(f"Expected cue times below the number {text}, got none.", line=number)
-
-
-def _check_body(
-    source: str, start: int, end: int, number: re.Match[str] | None, following: re.Match[str] | None
-) -> None:
-    """Refuse text in which the times of another cue stand in ruins, or are missing."""
-    _refuse_damaged(source, start, end, _SRT_EXAMPLE)
-    if number and following and int(following[1]) == int(number[1]) + 2:
-        between = re.compile(rf"^[ \t]*\r?\n[ \t]*({int(number[1]) + 1})[ \t]*$", re.MULTILINE)
-        if missing := between.search(source, start, end):
-            problem = f"Expected cue times below the number {missing[1]}, got none."
-            raise FormatError(problem, line=line_of(source, missing.start(1)))
-
-
-def _refuse_damaged(source: str, start: int, end: int, example: str) -> None:
+def _check(source: str, cue_format: str, start: int, end: int, number: str | None = None) -> None:
+    """Refuse text in which the times of another cue are damaged, or missing below the next number."""
     if damaged := _DAMAGED_TIMES.search(source[start:end]):
         shown = damaged.group().splitlines()[-1].strip()
         line = line_of(source, start + damaged.end() - len(shown))
-        raise FormatError(f"Expected cue times such as {example}, got {shown!r:.80}.", line=line)
-
-
-def _vtt_cues(source: str) -> Iterator[Cue]:
-    for block in _BLOCK.finditer(source):
-        if re.match(r"(?:NOTE|STYLE|REGION)(?:[ \t\r\n]|$)", block.group()):
-            continue
-        arrows = list(_arrow_lines(source, block.start(), block.end()))
-        if not arrows:
-            _refuse_damaged(source, block.start(), block.end(), _VTT_EXAMPLE)
-        ends_of_text = [*(times.start() for times in arrows[1:]), block.end()]
-        for times, end in zip(arrows, ends_of_text, strict=False):
-            yield Cue(times.start(), *_times(times, _VTT_EXAMPLE), times.end(), end)
-
-
-def _times(line: re.Match[str], example: str) -> tuple[float, float]:
-    match = _TIMES.fullmatch(line[1])
-    begins, ends = (seconds(time) or 0.0 for time in match.groups()) if match else (0.0, -1.0)
-    if ends < begins:
-        wanted = "a cue that ends after it begins" if match else f"cue times such as {example}"
-        number = line_of(line.string, line.start())
-        raise FormatError(f"Expected {wanted}, got {line[1].strip()!r:.80}.", line=number)
-    return begins, ends
+        expected = f"Expected cue times such as {_EXAMPLES[cue_format]}, got {shown!r:.80}."
+        raise FormatError(expected, line=line)
+    for alone in _NUMBER_ALONE.finditer(source, start, end) if number else ():
+        if int(alone[1]) == int(number or 0) + 1:
+            expected = f"Expected cue times below the number {alone[1]}, got none."
+            raise FormatError(expected, line=line_of(source, alone.start(1)))
 
 
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
@@ -207,7 +170,7 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
             warnings.append(f"{about} has no text")
         track.add(cue, lines, text)
         before = cue
-    track.close()
+    track.say()
     speeches = [track.builder.build()] if track.builder.length else []
     return Transcript(source, cue_format, speeches, warnings)
 
@@ -258,22 +221,6 @@ def _lines(cue: Line, names: Names) -> list[Line]:
     return lines
 
 
-@dataclass(slots=True)
-class _Row:
-    """A line that one cue or several show, perhaps growing: the last one is read, all others are its copies."""
-
-    shown: list[tuple[Cue, Line]]
-    leads: bool  # whether it goes with the next words, if nothing is said in it
-
-    @property
-    def line(self) -> Line:
-        return self.shown[-1][1]
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.line.spoken.split())
-
-
 class _CueTrack:
     """Puts cues together, one after another; what a cue repeats of the one above it is a copy."""
 
@@ -281,79 +228,65 @@ class _CueTrack:
         self.scrolls = scrolls
         self.builder = SpeechBuilder()
         self.source = ""  # of the last cue
-        self.rows: list[_Row] = []  # of the last cue
+        # Its lines, each with all cues that show it, perhaps growing: the last one is read, the others are its copies.
+        self.rows: list[list[tuple[Cue, Line]]] = []
         self.cue: Cue | None = None  # the one in which the last words were said
         self.n_timed = 0  # characters
 
     def add(self, cue: Cue, lines: list[Line], source: str) -> None:
         """Add a cue, whose text in the file is `source`."""
-        texts = _texts(lines)
-        said = [row for row in self.rows if row.text]
-        above = [row.text for row in said]
-        is_copy = bool(texts) and texts == above and _is_highlighted(source, self.source)
+        shown = [line.text for row in self.rows for _, line in row[-1:]]
+        # Whisper's `--highlight_words` shows a line again with another word marked.
+        is_copy = source != self.source and shown == [line.text for line in lines]
         self.source = source
-        repeated: list[_Row] = []
-        if is_copy or self.scrolls:
-            repeated = said[len(said) - (len(texts) if is_copy else _n_repeated(above, texts)) :]
-        shown = {row.line.text.strip() for row in self.rows if self.scrolls or is_copy}
-        self.close(repeated)
-        if not texts and not any(one.name for line in lines for one in line.hidden):
-            sounds = [
-                line.text[one.start : one.end].strip()
-                for line in lines
-                for one in line.hidden
-                if one.kind == "sound" and line.text.strip() not in shown
-            ]
-            if sounds:
-                self.builder.speech.sounds.append((cue.begins, cue.ends, " ".join(sounds)))
-            return
+        repeated: list[list[tuple[Cue, Line]]] = []
+        if is_copy:
+            repeated = [row for row in self.rows if _said_in(row[-1][1])]
+            for row in repeated:
+                row[0] = row[0][0]._replace(ends=cue.ends), row[0][1]
+        elif self.scrolls:
+            said = [row for row in self.rows if _said_in(row[-1][1])]
+            above = [_said_in(row[-1][1]) for row in said]
+            repeated = said[len(said) - _n_repeated(above, _texts(lines)) :]
+        n_done = self.rows.index(repeated[0]) if repeated else len(self.rows)
+        self.say(n_done)
         again = iter(repeated)
-        leads = True
         for line in lines:
-            is_said = bool(line.spoken.strip())
-            row = next(again, None) if is_said else None
+            row = next(again, None) if _said_in(line) else None
             if row:
-                if is_copy:
-                    row.shown[0] = row.shown[0][0]._replace(ends=cue.ends), row.shown[0][1]
-                row.shown.append((cue, line))
-            elif is_said or line.text.strip() not in shown:
-                self.rows.append(_Row([(cue, line)], leads))
-            leads = leads and not is_said
+                row.append((cue, line))
+            elif _said_in(line) or not repeated:
+                self.rows.append([(cue, line)])
 
-    def close(self, kept: Sequence[_Row] = ()) -> None:
-        """Say the rows that are complete: all before those that are kept."""
-        n_done = self.rows.index(kept[0]) if kept else len(self.rows)
-        for row in self.rows[:n_done]:
-            said = self.builder.say(row.line, leads=row.leads)
-            for cue, line in row.shown if row.text else ():
-                end = said.span[1]
-                if line is not row.line:
-                    ((_, end),) = self.builder.repeat([line], [said], is_start=True) or [(0, 0)]
+    def say(self, n_rows: int | None = None) -> None:
+        """Say the first rows, or all, which are complete."""
+        for row in self.rows[:n_rows]:
+            said = self.builder.say(row[-1][1])
+            for cue, line in row[:-1]:
+                ((_, end),) = self.builder.repeat([line], [said], is_start=True) or [(0, 0)]
                 self._time(cue, end)
-        del self.rows[:n_done]
+            self._time(row[-1][0], said.span[1])
+        del self.rows[:n_rows]
 
     def _time(self, cue: Cue, end: int) -> None:
         """Note that a cue shows what comes after the words of the cues before it, up to this offset."""
         spans = self.builder.speech.spans
-        if self.cue and self.cue.times_at == cue.times_at:
+        if end > self.n_timed and self.cue and self.cue.times_at == cue.times_at:
             spans[-1] = spans[-1]._replace(end=end)
         elif end > self.n_timed:
             self.builder.time((self.n_timed, end), cue.begins, cue.ends)
-            self.cue = cue
-        self.n_timed = max(self.n_timed, end)
+        else:
+            return
+        self.cue, self.n_timed = cue, end
 
 
-def _is_highlighted(source: str, above: str) -> bool:
-    """Whether only the marked word differs from the cue above, as `--highlight_words` of Whisper has it."""
-    found = [(text, match) for text in (source, above) for match in _HIGHLIGHT.finditer(text)]
-    return source != above and any(
-        match[1] == "u" or match.group() != text for text, match in found
-    )
+def _said_in(line: Line) -> str:
+    return " ".join(line.spoken.split())
 
 
 def _texts(lines: list[Line]) -> list[str]:
     """What is said in lines, where something is."""
-    return [said for line in lines if (said := " ".join(line.spoken.split()))]
+    return list(filter(None, map(_said_in, lines)))
 
 
 def _n_repeated(above: list[str], below: list[str]) -> int:

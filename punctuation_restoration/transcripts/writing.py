@@ -5,8 +5,6 @@ place by `RestoredTranscript.source` instead.
 """
 
 import html
-import itertools
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -79,11 +77,12 @@ def write_as(
             ]
             blocks = ["WEBVTT\n"] if file_format == "vtt" else []
             for n, (begins, ends, lines) in enumerate(cues, start=1):
-                times, text = f"{_clock_time(begins)} --> {_clock_time(ends)}", "\n".join(lines)
-                srt = f"{n}\n{times.replace('.', ',')}\n{text}\n"
-                blocks.append(
-                    f"{times}\n{html.escape(text, quote=False)}\n" if file_format == "vtt" else srt
-                )
+                times = f"{_clock_time(begins)} --> {_clock_time(ends)}"
+                text = html.unescape("\n".join(lines))  # of JSON, which may have entities
+                if file_format == "vtt":
+                    blocks.append(f"{times}\n{html.escape(text, quote=False)}\n")
+                else:
+                    blocks.append(f"{n}\n{times.replace('.', ',')}\n{text}\n")
             return "\n".join(blocks)
         case "json":
             rows = [_row(speech) for speech in speeches] or [
@@ -142,7 +141,6 @@ def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[tuple[float, 
             if cues and cues[-1][1] <= ends:
                 begins = max(begins, cues[-1][1])
             cues.append((begins, max(begins, ends), _lines(shown[start:end], limits) or []))
-    cues += [(begins, ends, [text]) for begins, ends, text in restored.speech.sounds]
     cues.sort(key=itemgetter(0))
     for n, (begins, ends, lines) in enumerate(cues):
         needed = max(_MIN_SECONDS, sum(map(_width, lines)) / limits.characters_per_second)
@@ -152,16 +150,17 @@ def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[tuple[float, 
 
 
 def _between_pauses(restored: RestoredSpeech) -> Iterator[list[SpokenWord]]:
-    """The words of each sentence, or of its parts where there is silence in it, or a sound that has a cue."""
-    sounds = sorted(begins for begins, *_ in restored.speech.sounds)
+    """The words of each sentence, or of its parts where there is silence in it."""
     for words in restored.spoken_sentences():
-        times = [restored.clock.between(word.start, word.end) for word in words]
-        gaps = ((own[1] or 0.0, later[0] or 0.0) for own, later in itertools.pairwise(times))
-        is_parted = [
-            b - a > _PAUSE or bisect_left(sounds, a) < bisect_left(sounds, b) for a, b in gaps
-        ]
-        borders = [0, *(n for n, parted in enumerate(is_parted, 1) if parted), len(words)]
-        yield from (words[first:end] for first, end in itertools.pairwise(borders))
+        part = words[:1]
+        for word in words[1:]:
+            ends = restored.clock.between(part[-1].start, part[-1].end)[1] or 0.0
+            begins = restored.clock.between(word.start, word.end)[0] or 0.0
+            if begins - ends > _PAUSE:
+                yield part
+                part = []
+            part.append(word)
+        yield part
 
 
 def _split(words: Sequence[str], limits: CueLimits) -> Iterator[tuple[int, int]]:
