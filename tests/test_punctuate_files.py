@@ -57,6 +57,7 @@ def test_json_has_words_scores_and_sentences(stand_in: StandIn, command: Command
     assert row["text"] == "the train is. late again why."
     assert row["words"][2] == {
         "word": "is", "start": 10, "end": 12, "mark": ".", "score": 0.8, "begins": 0.5, "ends": 0.62,
+        "label": "", "source": "model",
     }  # fmt: skip
     assert row["sentences"][0] == {"start": 0.0, "end": 0.62, "text": "the train is."}
 

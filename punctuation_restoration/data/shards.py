@@ -40,7 +40,9 @@ class Words(NamedTuple):
     piece_counts: np.ndarray  # (n_words,) uint8, pieces of each word
     labels: np.ndarray  # (n_words,) uint8
     casings: np.ndarray  # (n_words,) uint8, see `data.casings`
-    teacher_labels: np.ndarray  # (n_words, M) uint8, see `data.teacher_labels`; (n_words, 0) for none
+    teacher_labels: (
+        np.ndarray
+    )  # (n_words, M) uint8, see `data.teacher_labels`; (n_words, 0) for none
 
     def parted(self, n_words: int) -> tuple["Words", "Words"]:
         """The first `n_words`, and the others."""

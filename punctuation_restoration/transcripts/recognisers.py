@@ -353,12 +353,15 @@ class _Reader:
         layers = [
             one for one in self.layers.values() if any(text.string.strip() for text in one.texts)
         ]
-        # New sentences take the place of those that were written here.
+        # New sentences take the place of those that were written here, where times are told elsewhere.
+        ours = [layer for layer in layers if layer.pattern == OURS]
         others = [layer for layer in layers if layer.pattern != OURS]
-        ours = [
-            text.part.members for layer in layers for text in layer.texts if layer not in others
-        ]
-        if are_our_sentences(ours) and any(one.n_above >= 0 or one.is_timed for one in others):
+        if all(
+            are_our_sentences([text.part.members for text in one.texts]) for one in ours
+        ) and any(
+            one.n_above >= 0 or one.is_timed or "timestamp" in one.texts[0].part.members
+            for one in others
+        ):
             layers = others
         n_most = {"word": 0, "line": 0, "text": 0}
         for layer in layers:
