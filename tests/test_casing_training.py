@@ -163,8 +163,9 @@ def test_batches_have_casings_where_they_are_learned(tiny_tokenizer: Any, tiny_c
         CutWindow(make_words(np.arange(5, 8), np.ones(3, np.uint8), np.array([1, 2, 1]), own), (seed,))
         for seed, own in ((1, casings), (2, casings[:3]), (3, None))
     ]
-    slots = SlotEncoder(tiny_tokenizer, tiny_config)
-    batch = WindowCollator(slots, filled_windows=1.0, max_filled=1.0, casings=True)(windows)
+    plain, cased = (type(tiny_config)(**{**tiny_config.to_dict(), "casings": knows}) for knows in (False, True))
+    slots = SlotEncoder(tiny_tokenizer, cased)
+    batch = WindowCollator(slots, filled_windows=1.0, max_filled=1.0)(windows)
     assert batch["casings"].tolist() == [[AS_IS, UPPER, NOT_SCORED]] * 2 + [[NOT_SCORED] * 3]
     assert (batch["labels"] == NOT_SCORED).any()  # slots that show their mark have casings all the same
-    assert "casings" not in WindowCollator(slots)(windows)
+    assert "casings" not in WindowCollator(SlotEncoder(tiny_tokenizer, plain))(windows)

@@ -54,7 +54,6 @@ class Sampling:
     language_weights: Mapping[str, float] = field(
         default_factory=dict
     )  # times that, by language; 1 where absent
-    max_passes: float | None = None  # times that a run may read a source; other sources fill up
     document_starts: float = 0.15  # share of windows that begin where a document begins
     document_ends: float = 0.15  # share of windows that end where a document ends
     # A window's last words are decided only at the end of a text. Windows that end anywhere would teach no mark there.
@@ -132,7 +131,6 @@ class Recipe:
             **asdict(augmentation),
             **sampling.questions,
             "temperature": 0,
-            "max_passes": 0,
         }
         outside = {
             name: n for name, n in shares.items() if isinstance(n, int | float) and not 0 <= n <= 1
@@ -151,8 +149,6 @@ class Recipe:
             f"stops from 1 on with shares, got {stops}": min(stops, default=0) >= 1
             and min(stops.values()) >= 0,
             f"a temperature above 0, got {sampling.temperature}": sampling.temperature > 0,
-            f"max_passes above 0, got {sampling.max_passes}": sampling.max_passes is None
-            or sampling.max_passes > 0,
             f"shares from 0 to 1, got {outside}": not outside,
             f"starts and ends of documents and sentences of 1 at most together, got {kinds}": kinds
             <= 1,

@@ -24,46 +24,36 @@ MODEL_FILE = "model.json"
 
 
 class TeacherLabels:
-    """The probabilities in a folder, found by document."""
+    """The probabilities in a folder, found by document, and the `model` that gave them."""
 
     def __init__(self, folder: Path, label_names: Sequence[str]):
         try:
-            there = json.loads((folder / MODEL_FILE).read_text(encoding="utf-8"))["labels"]
+            about = json.loads((folder / MODEL_FILE).read_text(encoding="utf-8"))
+            self.model, labels = str(about["model"]), about["labels"]
             parts = [load_file(path) for path in sorted(folder.glob("part-*.safetensors"))]
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             raise ValueError(
                 f"Expected a folder that the command label wrote at {folder}, got: {error}."
             ) from error
-        if there != list(label_names):
+        if labels != list(label_names):
             wanted = f"probabilities of the labels {list(label_names)}"
             raise ValueError(
-                f"Expected in {folder} {wanted}, got {there}. Label with a model that has these labels."
+                f"Expected in {folder} {wanted}, got {labels}. Label with a model that has these labels."
             )
-        self.n_labels = len(label_names)
-        self.places = {
-            key: (part, row) for part in parts for row, key in enumerate(document_keys(part))
-        }
+        self.folder, self.n_labels = folder, len(labels)
+        self.documents: dict[tuple[int, int], np.ndarray] = {}  # each (n_words, M) uint8
+        for part in parts:
+            rows = np.split(part["probabilities"], part["document_starts"][1:-1].tolist())
+            self.documents.update(zip(document_keys(part), rows, strict=True))
 
     def of_shard(self, path: str | Path) -> np.ndarray:
         """Those of the words of a shard, (n_words, M) uint8; zeros where the model has not labelled a document."""
         arrays = open_shard(path)
         found = np.zeros((len(arrays["labels"]), self.n_labels), dtype=np.uint8)
         for (first, end), key in zip(document_borders(arrays), document_keys(arrays), strict=True):
-            if key in self.places:
-                part, row = self.places[key]
-                start, stop = part["document_starts"][row : row + 2]
-                found[first:end] = part["probabilities"][start:stop]
+            if key in self.documents:
+                found[first:end] = self.documents[key]
         return found
-
-
-def teacher_of(folder: Path) -> str:
-    """The model whose probabilities a folder holds; a `ValueError` if it holds none."""
-    try:
-        return str(json.loads((folder / MODEL_FILE).read_text(encoding="utf-8"))["model"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(
-            f"Expected a folder that the command label wrote at {folder}, got: {error}."
-        ) from error
 
 
 def as_bytes(probabilities: np.ndarray) -> np.ndarray:

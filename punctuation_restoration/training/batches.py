@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -40,9 +39,8 @@ class BatchSource:
         plan = self.sampler.plan(step)
         n_parts = self.n_processes * self.n_accumulated
         batches = []
-        for part in range(
-            self.process * self.n_accumulated, (self.process + 1) * self.n_accumulated
-        ):
+        for number in range(self.n_accumulated):
+            part = self.process * self.n_accumulated + number
             # A step of fewer windows than parts gives the first ones twice rather than leave a process without.
             rows = range(part, len(plan), n_parts) or [part % len(plan)]
             batches.append(self.collator([self.sampler.cut(plan, row) for row in rows]))
@@ -56,32 +54,33 @@ def batch_source(
     slots: Any,
     process: int = 0,
     n_processes: int = 1,
-    teacher_labels: str | None = None,
+    teacher: TeacherLabels | None = None,
 ) -> BatchSource:
-    """The batches of a run, for the model of `slots`; `teacher_labels` is a folder that the command label wrote."""
-    config = slots.config
-    teacher = TeacherLabels(Path(teacher_labels), config.label_names) if teacher_labels else None
+    """The batches of a run, for the model of `slots`, perhaps with the labels of a teacher."""
+    config, sampling = slots.config, recipe.sampling
     lengths = defaultdict[int, float](float)  # none longer than the model serves
-    for length, share in recipe.sampling.lengths.items():
+    for length, share in sampling.lengths.items():
         lengths[min(length, config.max_window_pieces)] += share
+    weights = {source.name: source.weight for source in recipe.sources}
+    sources = [
+        {**row, "weight": weights.get(row["name"], row["weight"])} for row in index["sources"]
+    ]
     sampler = WindowSampler(
-        index,
-        replace(recipe.sampling, lengths=lengths),
+        {**index, "sources": sources},
+        replace(sampling, lengths=lengths),
         settings.pieces_per_batch * settings.accumulate * n_processes,
         stop_label_ids(config.labels),
         settings.seed,
-        weights={source.name: source.weight for source in recipe.sources},
-        n_steps=settings.max_steps or 1,
-        teacher_labels=teacher.of_shard if teacher else None,
+        teacher.of_shard if teacher else None,
     )
     if teacher and not any(stream.teacher_labels.any() for stream in sampler.streams):
         raise ValueError(
-            f"Expected labels of these data in {teacher_labels}, got those of other texts. Label these."
+            f"Expected labels of these data in {teacher.folder}, got those of other texts. Label these."
         )
     ordinary = np.setdiff1d(np.arange(index["n_vocabulary"]), slots.tokenizer.all_special_ids)
     augmenter = Augmenter(recipe.augmentation, slots.unk_id, ordinary)
-    filled = recipe.sampling.filled_windows, recipe.sampling.max_filled
-    collator = WindowCollator(slots, *filled, augmenter, config.casings)
+    filled = sampling.filled_windows, sampling.max_filled
+    collator = WindowCollator(slots, *filled, augmenter)
     return BatchSource(sampler, collator, process, n_processes, settings.accumulate)
 
 

@@ -27,42 +27,36 @@ def write_probabilities(
 ) -> int:
     """Write a model's probabilities of all training documents that `out` lacks. Gives the number of words labelled."""
     check_device(device)
-    (model, slots), index = (
-        load_with_slots(name, device, trust_remote_code),
-        shards.read_index(*data),
-    )
+    model, slots = load_with_slots(name, device, trust_remote_code)
+    index = shards.read_index(*data)
     check_pieces_fit(model, index, name)
     shards.check_same_pieces(index, slots.tokenizer)
     use_fp32_attention(model)
     names = model.config.label_names
     claim_folder(out, {"model": name, "weights": model.fingerprint(), "labels": names})
-    known, n_new, splits = (
-        TeacherLabels(out, names).places,
-        0,
-        [row["splits"]["train"] for row in index["sources"]],
-    )
-    total = sum(split["n_words"] for split in splits)
-    with tqdm(
-        desc="labelling", total=total, unit=" words", unit_scale=True, disable=None, leave=False
-    ) as bar:
+    known = TeacherLabels(out, names).documents.keys()
+    splits = [row["splits"]["train"] for row in index["sources"]]
+    n_new, n_words = 0, sum(split["n_words"] for split in splits)
+    with tqdm(desc="labelling", total=n_words, unit=" words", disable=None, leave=False) as bar:
         for path in [Path(shard["file"]) for split in splits for shard in split["shards"]]:
             arrays = shards.open_shard(path)
-            n_words = np.diff(shards.document_borders(arrays))[:, 0]
-            new = np.array(
-                [n for n, key in enumerate(shards.document_keys(arrays)) if key not in known],
-                dtype=int,
-            )
-            parts = (
-                np.cumsum(n_words[new]) // WORDS_PER_PART
-            )  # the number of the part that each document goes to
-            bar.update(int(n_words.sum() - n_words[new].sum()))
-            for part in (new[parts == number].tolist() for number in np.unique(parts)):
-                probabilities = as_bytes(document_probabilities(model, slots, path, part))
-                starts = np.cumsum([0, *n_words[part]]).astype(np.uint32)
-                hashes = {key: arrays[key][part] for key in ("document_hashes", "word_hashes")}
-                place = out / f"part-{len(list(out.glob('part-*.safetensors'))):04d}.safetensors"
+            sizes = np.diff(shards.document_borders(arrays))[:, 0]  # in words
+            is_new = np.array([key not in known for key in shards.document_keys(arrays)])
+            new = np.flatnonzero(is_new)
+            bar.update(int(sizes[~is_new].sum()))
+            parts = np.cumsum(sizes[new]) // WORDS_PER_PART  # the part that each document goes to
+            for documents in (new[parts == part] for part in np.unique(parts)):
+                probabilities = document_probabilities(model, slots, path, documents.tolist())
+                starts = np.cumsum([0, *sizes[documents]])
+                hashes = {key: arrays[key][documents] for key in ("document_hashes", "word_hashes")}
+                number = len(list(out.glob("part-*.safetensors")))
                 shards.save_arrays(
-                    {**hashes, "document_starts": starts, "probabilities": probabilities}, place
+                    {
+                        **hashes,
+                        "document_starts": starts.astype(np.uint32),
+                        "probabilities": as_bytes(probabilities),
+                    },
+                    out / f"part-{number:04d}.safetensors",
                 )
                 n_new += len(probabilities)
                 bar.update(len(probabilities))

@@ -16,7 +16,7 @@ from transformers.utils.logging import disable_progress_bar
 from punctuation_restoration.data.preparation import prepared_folders
 from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
 from punctuation_restoration.data.shards import check_same_pieces, check_shards, read_index
-from punctuation_restoration.data.teacher_labels import teacher_of
+from punctuation_restoration.data.teacher_labels import TeacherLabels
 from punctuation_restoration.generated_card import origin_of
 from punctuation_restoration.modeling.encoders import layers_of
 from punctuation_restoration.modeling.modeling_punctuation import notices_beside
@@ -171,11 +171,10 @@ def build_run(
     check_same_pieces(index, tokenizer)
     slots = SlotEncoder(tokenizer, model.config)
     freeze_layers(model, settings.frozen_layers)
-    teacher = teacher_of(Path(teacher_labels)) if teacher_labels else ""
-    if teacher and Path(teacher).is_dir() and not model.notices:
-        model.notices = notices_beside(
-            teacher
-        )  # Gemma's terms hold for what learns from its labels
+    names = model.config.label_names
+    teacher = TeacherLabels(Path(teacher_labels), names) if teacher_labels else None
+    if teacher and Path(teacher.model).is_dir() and not model.notices:
+        model.notices = notices_beside(teacher.model)  # Gemma's terms hold for what learns from it
     if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
         use_fp32_attention(model)
     validation = Validation(index, slots, settings.validation_words, accelerator)
@@ -186,8 +185,7 @@ def build_run(
     n_words, n_pieces = check_shards(index)
     schedule = schedule_of(settings, n_words, n_pieces / step_pieces, bool(validation.windows))
     part = accelerator.process_index, accelerator.num_processes
-    planned = replace(settings, max_steps=schedule.max_steps)
-    source = batch_source(planned, recipe, index, slots, *part, teacher_labels)
+    source = batch_source(settings, recipe, index, slots, *part, teacher)
     about |= {**asdict(settings), **asdict(schedule)}
     if accelerator.is_main_process:
         write_whole(out / SETTINGS_FILE, json.dumps(about, indent=1).encode(), force=True)

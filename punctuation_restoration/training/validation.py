@@ -230,7 +230,7 @@ def read_windows(
 
     Windows of like length are read together; `own` says which batches this process reads.
     """
-    collator, found = WindowCollator(slots, casings=slots.config.casings), {}
+    collator, found = WindowCollator(slots), {}
     n_pieces = [
         2 + len(scored.window.words.piece_ids) + len(scored.window.words.labels)
         for scored in windows
