@@ -7,7 +7,7 @@ import contextlib
 import os
 import shutil
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar
@@ -39,24 +39,22 @@ DEFAULT_MARK_LABELS = {
 # How a word is written in the middle of a sentence: unchanged, `Monday`, `NASA`, `iPhone`.
 CASINGS = ("as-is", "capital", "upper", "mixed")
 # How words are shown to the encoder: data prepared in one way are no use to a model that reads in another.
-WORD_KEYS = ("lowercase", "words_alone")
+WORD_KEYS = ("words_alone",)
 
 # Fields of earlier versions, with the value that is now the only one.
-SETTLED = {"slot_style": "last-piece", "head": "linear", "digits_as_zero": False, "shift": 0}
-# What transformers reads or writes in a configuration besides the fields of `PreTrainedConfig`.
-ADDED_KEYS = {
-    *(
-        "model_type",
-        "auto_map",
-        "custom_pipelines",
-        "name_or_path",
-        "num_labels",
-        "torch_dtype",
-        "output_attentions",
-    ),
-    *("attn_implementation", "experts_implementation", "per_layer_config", "quantization_config"),
-    "use_cache",  # which its Trainer sets
+SETTLED = {
+    "slot_style": "last-piece",
+    "head": "linear",
+    "digits_as_zero": False,
+    "shift": 0,
+    "lowercase": True,
+    "open_ends": True,
 }
+# What transformers reads or writes in a configuration besides the fields of `PreTrainedConfig`.
+ADDED_KEYS = set(
+    "model_type auto_map custom_pipelines name_or_path num_labels torch_dtype output_attentions attn_implementation "
+    "experts_implementation per_layer_config quantization_config use_cache".split()
+)
 
 IS_FROM_HUB = __name__.startswith(
     "transformers_modules."
@@ -70,6 +68,65 @@ PIPELINE = {
 }
 
 
+MOST_WORDS = 1_000_000  # of a window
+# Each field, what must hold of it in a configuration, and what is said if it does not.
+RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    (
+        "labels",
+        lambda config: 2 <= len(config.labels) == len(set(config.label_names)),
+        "Expected labels to be two or more, with different names, got {}. Add or rename one.",
+    ),
+    (
+        "labels",
+        lambda config: not config.labels[0]["before"] + config.labels[0]["after"],
+        "Expected labels to begin with the one that writes nothing, got {}. Put it first.",
+    ),
+    (
+        "head_width",
+        lambda config: config.head_width >= 1,
+        "Expected head_width to be 1 or more, got {}. Raise it.",
+    ),
+    (
+        "head_dropout",
+        lambda config: 0 <= config.head_dropout < 1,
+        "Expected head_dropout to be at least 0 and below 1, got {}. Change it.",
+    ),
+    (
+        "calibration_temperature",
+        lambda config: config.calibration_temperature > 0,
+        "Expected calibration_temperature to be above 0, got {}. Raise it.",
+    ),
+    (
+        "max_window_pieces",
+        lambda config: config.max_window_pieces >= 8,
+        "Expected max_window_pieces to be 8 or more, got {}. Raise it.",
+    ),
+    (
+        "stored_bits",
+        lambda config: config.stored_bits in (8, None),
+        "Expected stored_bits to be 8 or None, got {}. Other files cannot be read by this version.",
+    ),
+    (
+        "mixed_case",
+        lambda config: all(str(word) != str(word).lower() for word in config.mixed_case or ()),
+        "Expected mixed_case to list words with capitals, or to be None, got {}. Correct the list.",
+    ),
+    *(
+        (
+            name,
+            lambda config, name=name: getattr(config, name) in range(MOST_WORDS),
+            f"Expected {name} as a whole number of words, got {{}}. Correct it.",
+        )
+        for name in ("window", "left_context", "right_context")
+    ),
+    (
+        "window",
+        lambda config: config.window > config.left_context + config.right_context,
+        "Expected window to be above left_context + right_context, got {}. Raise it, or lower the contexts.",
+    ),
+)
+
+
 class PunctuationRestorationConfig(PreTrainedConfig):
     """Configuration of a `PunctuationRestorationModel`.
 
@@ -81,11 +138,10 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         calibration_temperature: what the pipeline divides the logits by. Default: 1.
         thresholds: for some labels the probability, 0 to 1, from which they are chosen; others must be the most
             probable. Default: none.
-        lowercase: whether the encoder sees words in lower case. Default: True.
         words_alone: whether words are tokenised without the blank before them. Default: False, as in running text.
         head_width: hidden width of the head. Default: 1,568.
         head_dropout: dropout before both layers of the head, from 0 to below 1. Default: 0.1.
-        casings: whether the model also predicts which of `CASINGS` each word has. Needs `lowercase`. Default: False.
+        casings: whether the model also predicts which of `CASINGS` each word has. Default: False.
         mixed_case: how words of casing `"mixed"` are written, such as `iPhone`. Default: none.
         window: words in one forward pass at most. Default: 120.
         left_context, right_context: words at each side of a window that are read but not labelled. Defaults: 16 and 8.
@@ -106,7 +162,6 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     mark_labels: dict[str, str | None] = None  # type: ignore[assignment]
     calibration_temperature: float = 1.0
     thresholds: dict[str, float] | None = None
-    lowercase: bool = True
     words_alone: bool = False
     head_width: int = 1568
     head_dropout: float = 0.1
@@ -127,8 +182,6 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         self.labels = [_checked(label) for label in self.labels or DEFAULT_LABELS]
         given = self._default_mark_labels() if self.mark_labels is None else self.mark_labels
         self.mark_labels = {**given, **self.pairs}
-        self._check_labels()
-        self.check_thresholds(self.thresholds or {})
         self.check_model()
         # transformers derives num_labels from id2label; the table of labels is the only source of both.
         kwargs.pop("num_labels", None)
@@ -235,43 +288,12 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             )
 
     def check_model(self) -> None:
-        """Refuse, by a ValueError, single values that cannot be; `from_pretrained` may have changed them."""
-        self._expect("head_width", self.head_width >= 1, "to be 1 or more")
-        self._expect("head_dropout", 0 <= self.head_dropout < 1, "to be at least 0 and below 1")
-        self._expect("calibration_temperature", self.calibration_temperature > 0, "to be above 0")
-        self._expect("max_window_pieces", self.max_window_pieces >= 8, "to be 8 or more")
-        self._expect(
-            "stored_bits",
-            self.stored_bits in (8, None),
-            "to be 8 or None, which this version can read",
-        )
-        self._expect(
-            "lowercase",
-            self.lowercase or not self.casings,
-            "to be true where casings is: the model must not see capitals",
-        )
-        for name in ("window", "left_context", "right_context"):
-            size = getattr(self, name)
-            self._expect(name, isinstance(size, int) and size >= 0, "as a whole number of words")
-        n_context = self.left_context + self.right_context
-        self._expect(
-            "window",
-            self.window > n_context,
-            f"above left_context + right_context ({n_context} words)",
-            "Raise window or lower the contexts.",
-        )
-        have_capitals = all(
-            isinstance(word, str) and word != word.lower() for word in self.mixed_case or ()
-        )
-        self._expect("mixed_case", have_capitals, "to list words with capitals, or to be None")
-
-    def _check_labels(self) -> None:
+        """Refuse, by a ValueError, values that cannot be; `from_pretrained` may have changed them."""
+        for field, holds, message in RULES:
+            if not holds(self):
+                raise ValueError(message.format(f"{getattr(self, field)!r:.200}"))
+        self.check_thresholds(self.thresholds or {})
         names = self.label_names
-        are_different = len(set(names)) == len(names) >= 2
-        self._expect("labels", are_different, "to be two or more, with different names")
-        first = self.labels[0]
-        writes_nothing = not first["before"] + first["after"]
-        self._expect("labels", writes_nothing, "to begin with the one that writes nothing")
         for mark, name in self.mark_labels.items():
             is_sign = len(mark) == 1 and not mark.isalnum() and not mark.isspace()
             if not (is_sign or mark in self.pairs) or name not in (*names, None):
@@ -286,27 +308,24 @@ class PunctuationRestorationConfig(PreTrainedConfig):
                 f"got none for {missing}. Add these rows."
             )
 
-    def _expect(self, name: str, holds: bool, expected: str, what_to_do: str = "") -> None:
-        if not holds:
-            value = f"{getattr(self, name)!r:.200}"
-            raise ValueError(
-                f"Expected {name} {expected}, got {value}. {what_to_do or f'Change {name}.'}"
-            )
-
     def _default_mark_labels(self) -> dict[str, str | None]:
-        own = {label["after"]: label["name"] for label in self.labels if not label["before"]}
-        opening = {
-            label["before"]: label["name"]
-            for label in self.labels
-            if label["before"] and not label["after"]
+        """Whatever the label is called that writes a sign, or else the usual one; None where there is none."""
+        after = {
+            _plain(label["after"]): label["name"] for label in self.labels if not label["before"]
         }
-        found: dict[str, str | None] = {}
+        before = {label["before"]: label["name"] for label in self.labels if not label["after"]}
+        before.pop("", None)
         signs = {label["name"]: label["after"] for label in DEFAULT_LABELS}
-        for mark, name in DEFAULT_MARK_LABELS.items():
-            # Whatever the label is called that writes the usual sign; where there is none, the mark is only removed.
-            meaning = own.get(signs[name], name if name in self.label_names else None)
-            found[mark] = own.get(mark, own.get(unicodedata.normalize("NFKC", mark), meaning))
-        return found | opening
+        meanings = {
+            mark: after.get(_plain(mark), after.get(signs[name]))
+            for mark, name in DEFAULT_MARK_LABELS.items()
+        }
+        return meanings | before
+
+
+def _plain(mark: str) -> str:
+    """The mark in its usual width."""
+    return unicodedata.normalize("NFKC", mark)
 
 
 def _checked(label: Mapping[str, str]) -> dict[str, str]:

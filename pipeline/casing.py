@@ -25,6 +25,8 @@ OTHERS_WEIGHT = 0.5  # of 0.5, 1 and 2 the best on held-out talks and news (docs
 _ADDRESS = regex.compile(r"://|@|\\|\Awww\.|\A[/~]|(?<=\w)\.(?=\w\w)")
 # What English hangs on words, which stays as it is: NASA's, we'll.
 _ENDING = regex.compile(r"(?<=.)['’‘`´＇ʼ]\p{Ll}{1,2}\Z")
+_FIRST_SIGN = regex.compile(r"[\p{L}\p{N}]")
+ENGLISH_I = ("i", "i'm", "i'll", "i've", "i'd")
 _PART = regex.compile(r"(?:^|[\-‐‑'’‘`´＇ʼ])[^\p{L}]*\p{Ll}")  # up to the first letter of it
 
 
@@ -32,8 +34,10 @@ def casing_of(word: str) -> int | None:
     """The casing of a written word; None where it has no letter that could be another."""
     letters = [sign for sign in stem_of(word) if sign.islower() or sign.isupper()]
     n_upper = sum(map(str.isupper, letters))
-    if not n_upper:
-        return AS_IS if letters else None
+    if not letters:
+        return None
+    if n_upper == 0:
+        return AS_IS
     if n_upper == 1 and letters[0].isupper():
         return CAPITAL
     return UPPER if n_upper == len(letters) else MIXED
@@ -70,13 +74,13 @@ def recased(word: str, casing: int, mixed: Mapping[str, str]) -> str:
     if casing == AS_IS:
         return word
     if form:
-        pairs = zip(stem, form.ljust(len(stem)), strict=False)
-        stem = "".join(wanted if wanted.lower() == sign else sign for sign, wanted in pairs)
+        pairs = itertools.zip_longest(stem, form[: len(stem)], fillvalue="")
+        stem = "".join(new if new.lower() == old else old for old, new in pairs)
     elif casing == UPPER:
         stem = "".join(map(raised, stem))
     else:
-        n_parts = 1 if casing == CAPITAL else 0  # 0 stands for all
-        stem = _PART.sub(lambda part: part.group()[:-1] + raised(part.group()[-1]), stem, n_parts)
+        n_parts = 1 if casing == CAPITAL else 0  # 0: all of them
+        stem = _PART.sub(lambda part: "".join(map(raised, part.group())), stem, n_parts)
     return stem + word[len(stem) :]
 
 
@@ -86,44 +90,56 @@ def raised(sign: str) -> str:
     return capital if len(capital) == 1 else sign
 
 
-def capital_edits(
-    text: str,
+def forms_inside(
     words: Sequence[Word],
     probabilities: np.ndarray,
     mixed_case: Sequence[str],
     unchanged: Container[int],
-    firsts: Container[int],
-) -> list[Edit]:
-    """The edits that give words their letters, sentences their capital, and the English `I` its own.
+) -> list[str]:
+    """How each word is written inside a sentence.
 
     Words that have capitals of their own, links, addresses and names of files stay as they are. `probabilities` (W, C)
     are those of the casings, (W, 0) if the model knows none; `mixed_case` lists words with capitals inside, of which
-    the first of two alike counts. Words at the places `unchanged` get no letters by their casing; those at `firsts`
-    begin sentences.
+    the first of two alike counts. Words with an index in `unchanged` get no letters by their casing.
     """
     plain = without_shouting([word.text for word in words])
-    forms = plain
+    casings = [AS_IS] * len(words)
     if probabilities.shape[1]:
-        mixed = {form.lower(): form for form in reversed(mixed_case)}
-        kinds = (
-            agreed(probabilities, [word.spoken.lower() for word in words]).argmax(axis=1).tolist()
-        )
-        kinds = [AS_IS if index in unchanged else kind for index, kind in enumerate(kinds)]
-        forms = [recased(word, kind, mixed) for word, kind in zip(plain, kinds, strict=True)]
-    edits = []
-    for index, (word, lowered, form) in enumerate(zip(words, plain, forms, strict=True)):
+        scores = agreed(probabilities, [word.spoken.lower() for word in words])
+        casings = scores.argmax(axis=1).tolist()
+    mixed = {form.lower(): form for form in reversed(mixed_case)}
+    forms = []
+    for index, (word, lowered, casing) in enumerate(zip(words, plain, casings, strict=True)):
         spoken = word.spoken if lowered == word.text else word.spoken.lower()
-        is_english_i = spoken in ("i", "i'm", "i'll", "i've", "i'd")
-        if not (is_english_i or spoken.islower()) or _ADDRESS.search(lowered):
-            continue
-        if is_english_i or (index in firsts and form == lowered):  # no other capital for iPhone
-            first = next((offset for offset, sign in enumerate(lowered) if sign.isalnum()), 0)
-            form = lowered[:first] + raised(lowered[first]) + lowered[first + 1 :]
-        for place, sign, wanted in zip(itertools.count(word.start), word.text, form, strict=False):
-            if (
-                sign != wanted and text[place] == sign
-            ):  # not what is only read there, as of `&eacute;`
-                edits.append(make_edit(place, sign, wanted, "truecase"))
+        if spoken in ENGLISH_I:
+            lowered = sentence_start(lowered)
+        elif not spoken.islower() or _ADDRESS.search(lowered):
+            lowered = word.text
+        elif index not in unchanged:
+            lowered = recased(lowered, casing, mixed)
+        forms.append(lowered)
+    return forms
+
+
+def sentence_start(form: str) -> str:
+    """A word at the start of a sentence: it gets a capital if it has none, as `iPhone` has."""
+    if not form.islower():
+        return form
+    return _FIRST_SIGN.sub(lambda sign: raised(sign.group()), form, 1)
+
+
+def capital_edits(
+    text: str, words: Sequence[Word], forms: Sequence[str], firsts: Container[int]
+) -> list[Edit]:
+    """The edits that write words as their forms are, those with an index in `firsts` as starts of sentences."""
+    edits = []
+    for index, (word, form) in enumerate(zip(words, forms, strict=True)):
+        is_capitalised = index in firsts and not _ADDRESS.search(form)
+        form = sentence_start(form) if is_capitalised else form
+        for offset, old, new in zip(itertools.count(word.start), word.text, form, strict=False):
+            # Not where something is only read, as of `&eacute;`.
+            if old != new and text[offset] == old:
+                edits.append(make_edit(offset, old, new, "truecase"))
     return edits
 
 
@@ -133,15 +149,18 @@ def without_shouting(words: Sequence[str]) -> list[str]:
     A stretch is a text in capitals of `LEAST_WORDS` words or more, or a part of a text of `LEAST_STRETCH` or more.
     Words without letters, such as numbers, neither count nor break it. Shorter ones are acronyms: they stay.
     """
-    told = [index for index, word in enumerate(words) if any(map(str.isalpha, word))]
+    spelled = [index for index, word in enumerate(words) if any(map(str.isalpha, word))]
     plain = list(words)
-    for is_shouted, group in itertools.groupby(told, key=lambda index: words[index].isupper()):
+    for is_shouted, group in itertools.groupby(spelled, key=lambda index: words[index].isupper()):
         stretch = list(group)
-        if is_shouted and len(stretch) >= (
-            LEAST_WORDS if len(stretch) == len(told) else LEAST_STRETCH
-        ):
+        least = LEAST_WORDS if len(stretch) == len(spelled) else LEAST_STRETCH
+        if is_shouted and len(stretch) >= least:
             for index in stretch:
-                plain[index] = "".join(
-                    sign.lower() if len(sign.lower()) == 1 else sign for sign in words[index]
-                )
+                plain[index] = "".join(map(lowered_sign, words[index]))
     return plain
+
+
+def lowered_sign(sign: str) -> str:
+    """Its small letter; itself where that is two signs (`İ`), since one letter stands for one."""
+    small = sign.lower()
+    return small if len(small) == 1 else sign

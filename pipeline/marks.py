@@ -38,42 +38,46 @@ def find_marks(
     Of several together (`?!`, `."—`) the label that comes last in `label_names`, all labels in the order of their ids,
     counts: a question mark outweighs a period, which outweighs a comma. A hyphen between blanks, or two without them,
     is a typed dash. `mark_labels` gives the label of each mark, or None, and that of a pair around one word (`¿?`).
-    What stands behind one of the `borders`, where another speaker or paragraph begins, is no mark of the word before;
-    they are in order.
+    What is after one of the `borders`, where another speaker or paragraph begins, is no mark of the word before; they
+    are in order.
     """
     rank, opening, closing = _tables(tuple(mark_labels.items()), tuple(label_names))
-    ends = [*(word.mark_from for word in words[1:]), len(text)]
-    if borders:
-        nearest = (bisect_left(borders, word.end) for word in words)
-        ends = [min([end, *borders[n : n + 1]]) for n, end in zip(nearest, ends, strict=False)]
-    marks = [
-        _mark_between(text, word.end, end, closing, rank)
-        for word, end in zip(words, ends, strict=False)
-    ]
-    if not opening:
-        return marks
-    starts = [0, *(mark.end if mark else word.end for word, mark in zip(words, marks, strict=True))]
+    marks: list[FoundMark | None] = []
+    gap_start = 0
     for index, word in enumerate(words):
-        if places := mark_offsets(text, starts[index], word.start, opening):
-            mark = marks[index] or FoundMark(None, places[0], places[-1] + 1)
-            signs = [text[place] for place in places]
-            closed = [
-                sign
-                for sign in signs
-                if mark.label and mark_labels.get(PAIRS.get(sign, "")) == mark.label
-            ]
-            whole = [mark_labels.get(sign + PAIRS[sign]) for sign in closed]
-            labels = whole if any(whole) else [mark.label, *map(mark_labels.__getitem__, signs)]
-            label = max(filter(None, labels), key=rank.__getitem__)
-            marks[index] = FoundMark(label, mark.start, mark.end)
+        offsets = mark_offsets(text, gap_start, word.start, opening) if opening else []
+        end = words[index + 1].mark_from if index + 1 < len(words) else len(text)
+        nearest = bisect_left(borders, word.end)
+        mark = _mark_between(
+            text, word.end, min([end, *borders[nearest : nearest + 1]]), closing, rank
+        )
+        gap_start = mark.end if mark else word.end
+        if offsets:
+            mark = mark or FoundMark(None, offsets[0], offsets[-1] + 1)
+            label = _paired(mark.label, [text[offset] for offset in offsets], mark_labels, rank)
+            mark = FoundMark(label, mark.start, mark.end)
+        marks.append(mark)
     return marks
+
+
+def _paired(
+    closing: str | None, opening: Sequence[str], mark_labels: MarkLabels, rank: Mapping[str, int]
+) -> str | None:
+    """The label of a word with a closing label, or none, and opening signs before it."""
+    both = [
+        mark_labels.get(sign + PAIRS[sign])
+        for sign in opening
+        if closing and mark_labels.get(PAIRS.get(sign, "")) == closing
+    ]
+    labels = both if any(both) else [closing, *map(mark_labels.get, opening)]
+    return max(filter(None, labels), key=rank.__getitem__)
 
 
 @functools.cache
 def _tables(
     mark_labels: tuple[tuple[str, str | None], ...], label_names: tuple[str, ...]
 ) -> tuple[dict[str, int], frozenset[str], dict[str, str | None]]:
-    """Of one configuration: the place of each label, the signs that open, and the labels of all others."""
+    """Of one configuration: the index of each label, the signs that open, and the labels of all others."""
     table = dict(mark_labels)
     labels_of = {sign: table[mark] for sign, mark in known_marks(table).items()}
     opening = frozenset(sign for sign, label in labels_of.items() if sign in OPENERS and label)
@@ -82,48 +86,43 @@ def _tables(
 
 
 def _mark_between(
-    text: str, start: int, end: int, labels_of: MarkLabels, rank: dict[str, int]
+    text: str, start: int, end: int, labels_of: MarkLabels, rank: Mapping[str, int]
 ) -> FoundMark | None:
     """The mark in one gap, from the end of a word to the start of the next."""
     if text[start:end] in _NO_MARKS:
         return None
-    found = [
-        (place, place + 1, labels_of[text[place]])
-        for place in mark_offsets(text, start, end, labels_of)
-    ]
+    spans = {
+        (offset, offset + 1): labels_of[text[offset]]
+        for offset in mark_offsets(text, start, end, labels_of)
+    }
     if "—" in labels_of:
-        found += [(*span, labels_of["—"]) for span in typed_dashes(text, start, end)]
-    if not found:
+        spans |= dict.fromkeys(typed_dashes(text, start, end), labels_of["—"])
+    if not spans:
         return None
-    starts, ends, labels = zip(*found, strict=True)
-    return FoundMark(
-        max(filter(None, labels), key=rank.__getitem__, default=None), min(starts), max(ends)
-    )
+    label = max(filter(None, spans.values()), key=rank.__getitem__, default=None)
+    return FoundMark(label, min(spans)[0], max(end for _, end in spans))
 
 
 def mark_offsets(text: str, start: int, end: int, marks: Container[str]) -> list[int]:
-    """Offsets of the marks between two offsets, where no word is; a minus and what belongs to a typed face are none."""
-    places = [
-        place
-        for place in range(start, end)
-        if text[place] in marks and not _MINUS.match(text, place)
+    """Offsets of the marks between two offsets, where no word is; a minus and a typed face are no marks."""
+    offsets = [
+        offset
+        for offset in range(start, end)
+        if text[offset] in marks and not _MINUS.match(text, offset)
     ]
-    faces = {
-        sign
-        for place in places
-        if (face := _FACE.match(text, place))
-        for sign in range(*face.span())
-    }
-    return [place for place in places if place not in faces] if faces else places
+    faces: set[int] = set()
+    for offset in offsets:
+        if face := _FACE.match(text, offset):
+            faces.update(range(*face.span()))
+    return [offset for offset in offsets if offset not in faces]
 
 
 def typed_dashes(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Where hyphens stand for a dash between two words, given the offsets of the gap between them."""
+    """Where hyphens are a dash between two words, given the offsets of the gap between them."""
     if "-" not in text[start:end]:
         return []
-    return [
-        match.span() for match in _TYPED_DASH.finditer(text, start, end + 2)
-    ]  # ` -5`: what follows must be seen
+    # Of ` -5` the digit must be seen.
+    return [match.span() for match in _TYPED_DASH.finditer(text, start, end + 2)]
 
 
 _NO_MARKS = {"", " ", "\n", "　"}  # the gaps between most words
@@ -140,7 +139,5 @@ def strip_marks(
     marks = find_marks(text, words, mark_labels, label_names)
     labels = [mark.label if mark and mark.label else label_names[0] for mark in marks]
     if words and words[-1].text.endswith(".") and not marks[-1] and "." in mark_labels:
-        labels[-1] = (
-            mark_labels["."] or label_names[0]
-        )  # the point of an abbreviation that ends the text is both
+        labels[-1] = mark_labels["."] or label_names[0]  # an abbreviation's point is both
     return [word.spoken for word in words], labels

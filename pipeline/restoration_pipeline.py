@@ -16,7 +16,7 @@ from torch.utils.data import Dataset, IterableDataset
 from transformers import Pipeline
 
 from .backends import make_backend
-from .casing import capital_edits
+from .casing import capital_edits, forms_inside
 from .decisions import PreparedItem, borders_of, decide, make_choice, what_is_given
 from .edits import (
     ascending,
@@ -89,7 +89,8 @@ class PunctuationRestorationPipeline(Pipeline):
         truecase: True gives sentences, the English `I` and names their capitals (names where the model has learned
             them), and takes capitals away from text in capitals throughout. Default False.
         sentences: True adds `"sentences"`: text, and start and end in the input. Default False.
-        all_scores: True adds `"scores"` to each word: the probability of every label. Default False.
+        all_scores: True adds `"scores"` to each word: the probability of every label. With `truecase` also `"inside"`:
+            how the word is written where it does not begin a sentence. Default False.
         return_words: False leaves out `"words"`. Default True.
 
     Results:
@@ -318,10 +319,13 @@ class PunctuationRestorationPipeline(Pipeline):
         if truecase or sentences:
             ranges = sentence_ranges(item.audible, edits, entries, item.turns)
         if truecase:
-            firsts = {first for first, _ in ranges}
             listed, addresses = config.mixed_case or (), prepared.forms.addresses
-            capitals = capital_edits(item.text, words, casings, listed, addresses, firsts)
-            edits = ascending([*edits, *capitals])
+            inside = forms_inside(words, casings, listed, addresses)
+            firsts = {first for first, _ in ranges}
+            edits = ascending([*edits, *capital_edits(item.text, words, inside, firsts)])
+            if all_scores:
+                for entry, form in zip(entries, inside, strict=True):
+                    entry["inside"] = form
         result: dict[str, Any] = {"text": edited(item.text, edits), "edits": edits}
         if all_scores:
             for entry, row in zip(entries, decided.probabilities.tolist(), strict=True):

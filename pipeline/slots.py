@@ -29,10 +29,12 @@ LONGEST_CACHED = 64  # characters
 BEFORE = "a"  # a word is split after this one, which no vocabulary joins to a blank or to a Han character
 
 
-def as_shown(spoken: Iterable[str], lowercase: bool) -> list[str]:
-    """Words as the encoder sees them: Han words in simplified characters, Japanese ones with kana as they are."""
-    words = [word.lower() for word in spoken] if lowercase else list(spoken)
-    return [word.translate(SIMPLIFIED) if script_of(word) == "Han" else word for word in words]
+def as_shown(spoken: Iterable[str]) -> list[str]:
+    """Words as the encoder sees them: in lower case, Han words in simplified characters, but not those with kana."""
+    return [
+        word.translate(SIMPLIFIED) if script_of(word) == "Han" else word
+        for word in map(str.lower, spoken)
+    ]
 
 
 class ModelConfig(Protocol):
@@ -40,7 +42,6 @@ class ModelConfig(Protocol):
 
     labels: list[dict[str, str]]
     calibration_temperature: float
-    lowercase: bool
     words_alone: bool
     window: int
     left_context: int
@@ -98,7 +99,7 @@ class SlotEncoder:
         cache = self._cache = self._cache if len(self._cache) <= CACHED_WORDS else {}
         found = {word: cache[word] for word in dict.fromkeys(spoken) if word in cache}
         if new := [word for word in dict.fromkeys(spoken) if word not in found]:
-            shown = as_shown(new, self.config.lowercase)
+            shown = as_shown(new)
             split = (
                 self._split(shown)
                 if self.config.words_alone

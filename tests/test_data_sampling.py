@@ -32,7 +32,7 @@ def prepared(folder: Path, languages: dict[str, list[shards.PackedDocument]]) ->
         splits = {"train": shards.write_split(folder, language, documents)}
         rows.append({"name": f"{language}-source", "language": language, "weight": 1.0, "splits": splits})
     index = {"labels": DEFAULT_LABELS, "n_vocabulary": 1 << 16, "languages": sorted(languages), "sources": rows}
-    index |= {"lowercase": True, "words_alone": False}
+    index |= {"words_alone": False}
     shards.write_index(folder, index)
     return shards.read_index(folder)
 

@@ -52,7 +52,7 @@ def index(tmp_path: Any) -> dict[str, Any]:
     ]
     splits = {split: write_split(tmp_path, split, documents) for split in ("train", "validation")}
     row = {"name": "some", "language": "en", "weight": 1.0, "splits": splits}
-    words = {"lowercase": True, "words_alone": False}
+    words = {"words_alone": False}
     write_index(tmp_path, {"labels": [], **words, "n_vocabulary": 1 << 16, "languages": ["en"], "sources": [row]})
     return read_index(tmp_path)
 

@@ -343,7 +343,7 @@ def test_texts_alone_are_asked_what_to_start_from(tmp_path: Path, capsys: pytest
     [
         ({"n_vocabulary": 10**6}, "Expected piece ids below"),
         ({"pieces": "of another tokenizer"}, "Expected data with the pieces of this model"),
-        ({"lowercase": False}, "Expected data with lowercase=True"),
+        ({"words_alone": True}, "Expected data with words_alone=False"),
         ({"labels": [{"name": "X", "before": "", "after": "", "fill": "x"}]}, "Expected data with the labels"),
     ],
 )

@@ -82,7 +82,7 @@ def test_the_trainer_example_runs_and_evaluates_as_training_does(
     assert 0 < ours["f1"] == pytest.approx(100 * theirs["eval_micro_f1"])
     assert ours["PERIOD"] == pytest.approx(100 * theirs["eval_period_f1"])
     assert ours["n_words"] == theirs["eval_n_words"] > 100
-    made["model"].config.lowercase = False  # its words are not those of the data
+    made["model"].config.words_alone = True  # its words are not those of the data
     for helper, more in (("windows_for_trainer", [20]), ("windows_to_evaluate", [])):
-        with pytest.raises(ValueError, match="lowercase=False, got True"):
+        with pytest.raises(ValueError, match="words_alone=True, got False"):
             made[helper](prepared, made["tokenizer"], made["model"].config, *more)
