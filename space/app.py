@@ -19,7 +19,7 @@ from typing import Any
 import gradio as gr
 import sound
 from cards import Cards
-from restorer import BEST, MAX_FILE_BYTES, QUICK, PageRestorer
+from restorer import BEST, DEFAULTS, MAX_FILE_BYTES, QUICK, PageRestorer
 from views import hint
 
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING
@@ -31,7 +31,7 @@ os.environ["GRADIO_TEMP_DIR"] = _files.name
 os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "100")
 
 HERE = Path(__file__).parent
-PROJECT = "https://huggingface.co/punctuation-restoration"
+ENDPOINT = "restore"
 KEPT_SECONDS = 600  # of files
 KEPT_SESSIONS = 8  # visitors whose last answers Gradio keeps in memory
 MAX_WAITING = 100  # visitors in the queue; the next is told to come back
@@ -70,9 +70,8 @@ MODEL_CHOICES = {
 INTRODUCTION = """# Punctuation restoration
 Puts commas, periods and question marks back into recognised speech: English, Mandarin, Malay, and all three in one
 sentence. Nothing you write is kept."""
-FOOT = f"""Code: Apache-2.0. Models: CC BY-NC 4.0, for non-commercial use, and the
-[Gemma Terms of Use](https://ai.google.dev/gemma/terms): Built with Gemma.
-Project, models and how they were measured: [punctuation-restoration]({PROJECT})."""
+FOOT = """Code: Apache-2.0. Models: CC BY-NC 4.0, for non-commercial use, and the
+[Gemma Terms of Use](https://ai.google.dev/gemma/terms): Built with Gemma."""
 NO_RECOGNISER = (
     "This page has no recogniser. Whoever runs it sets "
     f"`{sound.VARIABLE}=openai/whisper-small` to have one."
@@ -81,9 +80,18 @@ FILE_EMPTY = "The file comes back here with its marks, ready to download."
 SOUND_EMPTY = "What was said comes here with its marks, ready to download as text and subtitles."
 
 
+class Page(gr.Blocks):
+    """The page; whoever calls its endpoint may give the text without the options."""
+
+    async def preprocess_data(self, block_fn: Any, inputs: list[Any], *more: Any) -> Any:
+        if block_fn.api_name == ENDPOINT:
+            inputs = [*inputs, *DEFAULTS[max(0, len(inputs) - 1) :]]
+        return await super().preprocess_data(block_fn, inputs, *more)
+
+
 def build(restorer: PageRestorer, recognise: Any = None) -> gr.Blocks:
     """The page for a restorer, and perhaps for a recogniser: path of a recording -> text and times of its words."""
-    with gr.Blocks(
+    with Page(
         title="Punctuation restoration", analytics_enabled=False, delete_cache=(60, KEPT_SECONDS)
     ) as page:
         gr.Markdown(INTRODUCTION)
@@ -105,7 +113,7 @@ def build(restorer: PageRestorer, recognise: Any = None) -> gr.Blocks:
         _connect_options(cards, text, file, heard, options)
         gr.api(
             _told(restorer.restore),
-            api_name="restore",
+            api_name=ENDPOINT,
             concurrency_id="model",
             concurrency_limit=TOGETHER,
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from restorer import PageRestorer, Progress
+from restorer import PageRestorer
 from views import EMPTY, Shown, card, hint, problem, progress
 
 LIVE_CHARACTERS = 4_000  # a longer text is restored when the button is pressed, not at every key
@@ -23,12 +23,25 @@ class Cards:
     def __init__(self, restorer: PageRestorer, recognise: Any = None) -> None:
         self.restorer, self.recognise = restorer, recognise
 
+    def of(self, given: Any, *options: Any) -> Iterator[str]:
+        """Cards of a text, of the path of a file or of what was heard on its way, not too many.
+
+        The last one is the result, or says what is wrong.
+        """
+        shown_at = time.monotonic()
+        try:
+            for step in self.restorer.restored(given, *options):
+                if isinstance(step, Shown):
+                    yield card(step)
+                elif time.monotonic() - shown_at > SECONDS_BETWEEN:
+                    yield progress("Restored", step.share, step.so_far)
+                    shown_at = time.monotonic()
+        except ValueError as error:
+            yield problem(str(error))
+
     def of_text(self, text: str, *options: Any) -> Iterator[str]:
         """Cards of a text."""
-        if not text.strip():
-            yield hint(EMPTY)
-            return
-        yield from _cards(self.restorer.restored_text(text, *options))
+        yield from self.of(text, *options) if text.strip() else [hint(EMPTY)]
 
     def live(self, text: str, is_live: bool, *options: Any) -> Iterator[str]:
         """Cards of a text that is being typed."""
@@ -41,11 +54,9 @@ class Cards:
 
     def of_file(self, path: str | None, *options: Any) -> Iterator[Any]:
         """Cards of a file; one that was taken away leaves the card as it is."""
-        if path is None:
-            yield gr.skip()
-            return
-        yield progress("Reading")
-        yield from _cards(self.restorer.restored_file(Path(path), *options))
+        yield progress("Reading") if path else gr.skip()
+        if path:
+            yield from self.of(Path(path), *options)
 
     def of_sound(self, path: str | None, *options: Any) -> Iterator[tuple[Any, str, Any]]:
         """What a recording says, as the recogniser gives it and as text, and cards of it."""
@@ -68,33 +79,15 @@ class Cards:
         elif not heard["text"].strip():
             yield hint("Nobody is heard to speak in this recording.")
         else:
-            yield from _cards(self.restorer.restored_speech(heard, *options))
+            yield from self.of(heard, *options)
 
     def of_all(
         self, text: str, is_live: bool, path: str | None, heard: Any, *options: Any
     ) -> Iterator[tuple[Any, ...]]:
         """Cards of all that is there, one after the other."""
-        tabs = (
-            self.live(text, is_live, *options),
-            self.of_file(path, *options),
-            self.of_heard(heard, *options),
-        )
-        for place, shown in enumerate(tabs):
-            for one in shown:
-                row = [gr.skip(), gr.skip(), gr.skip()]
-                row[place] = one
-                yield tuple(row)
-
-
-def _cards(steps: Iterator[Progress | Shown]) -> Iterator[str]:
-    """Cards of a text on its way, not too many; the last one is its result, or says what is wrong."""
-    shown_at = time.monotonic()
-    try:
-        for step in steps:
-            if isinstance(step, Shown):
-                yield card(step)
-            elif time.monotonic() - shown_at > SECONDS_BETWEEN:
-                yield progress("Restored", step.share, step.so_far)
-                shown_at = time.monotonic()
-    except ValueError as error:
-        yield problem(str(error))
+        for shown in self.live(text, is_live, *options):
+            yield shown, gr.skip(), gr.skip()
+        for shown in self.of_file(path, *options):
+            yield gr.skip(), shown, gr.skip()
+        for shown in self.of_heard(heard, *options):
+            yield gr.skip(), gr.skip(), shown

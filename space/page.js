@@ -10,13 +10,13 @@
   // The text of a card in one format, with the marks as they are chosen. JSON may have them as escapes.
   const escaped = text => text.replace(/./gs, sign => "\\u" + sign.charCodeAt(0).toString(16).padStart(4, "0"))
   function written(card, format) {
-    const {marks, files} = resultOf(card), choice = choiceOf(card)
+    const {marks, of, files} = resultOf(card), choice = choiceOf(card)
     const [begin, ...rest] = files[format].split(NUMBER)
     const parts = [begin]
     for (let n = 0; n < rest.length; n += 2) {
       const digits = Array.from(rest[n], sign => sign.codePointAt(0) - 0x1E8D0)
       const number = digits.reduceRight((sum, digit) => sum * 7 + digit, 0)
-      const old = marks[number][0], sign = marks[number][choice[number] ?? 0], following = rest[n + 1]
+      const old = marks[number][0], sign = marks[number][choice[of[number] ?? number] ?? 0], following = rest[n + 1]
       if (following.startsWith(old)) parts.push(sign, following.slice(old.length))
       else parts.push(sign > "~" ? escaped(sign) : sign, following.slice(escaped(old).length))
     }
@@ -26,9 +26,11 @@
   // Put the next best mark into a doubtful place.
   function change(place) {
     const card = place.closest(".card"), number = place.dataset.number
-    const signs = resultOf(card).marks[number], choice = choiceOf(card)
+    const {marks, of} = resultOf(card), choice = choiceOf(card), signs = marks[number]
     choice[number] = ((choice[number] ?? 0) + 1) % signs.length
     place.querySelector("ins").textContent = signs[choice[number]]
+    for (const letter of card.querySelectorAll("[data-letter]"))   // a capital after a full stop
+      if (of[letter.dataset.letter] === Number(number)) letter.textContent = marks[letter.dataset.letter][choice[number]]
     place.querySelectorAll(".choices span").forEach((one, n) => one.classList.toggle("on", n === choice[number]))
   }
 

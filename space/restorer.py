@@ -6,12 +6,23 @@ import os
 import re
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from transformers import pipeline
 from transformers.utils import logging
-from views import FIRST_DIGIT, NUMBER, Choices, Shown, alternatives, doubtful, numbered
+from views import (
+    FIRST_DIGIT,
+    NUMBER,
+    Choices,
+    Doubt,
+    Shown,
+    alternatives,
+    doubtful,
+    first_letter,
+    numbered,
+)
 
 from punctuation_restoration import DEFAULT_MODEL, FAST
 from punctuation_restoration.default_models import HUB_FAST, HUB_MODEL, VARIABLE, check_model
@@ -107,7 +118,8 @@ class PageRestorer:
 
         The answer has "text"; "edits", each with "start", "removed", "inserted", "label", "score" and "source";
         "words", each with "word", "start", "end", "label", "mark", "score", "source" and "scores", the probability of
-        every label. A text that is too long, or an option that does not exist, is an error.
+        every label; with capitals also "inside", the word inside a sentence. A text that is too long, or an option that
+        does not exist, is an error.
         """
         if not isinstance(text, str):
             raise ValueError(f"Expected a text, got {type(text).__name__}. Send a string.")
@@ -120,36 +132,31 @@ class PageRestorer:
             "words": [word for part in parts for word in part["words"]],
         }
 
-    def restored_text(self, text: str, *options: Any) -> Iterator[Progress | Shown]:
-        """Restore a text, paragraph by paragraph: how far it is, and at last what is shown.
+    def restored(
+        self, given: str | Path | dict[str, Any], *options: Any
+    ) -> Iterator[Progress | Shown]:
+        """Restore a text, a file, or what a recogniser of transformers heard: how far it is, and at last what is shown.
 
         `options` are those of `restore`. Raises a ValueError where that cannot be done.
         """
-        _check_length("text", len(text))
-        yield from self._restored(read_source(text, "txt"), "restored", Encoding(), *options)
-
-    def restored_file(self, path: Path, *options: Any) -> Iterator[Progress | Shown]:
-        """The same for a transcript."""
-        if path.stat().st_size > MAX_FILE_BYTES:
-            most = f"{MAX_FILE_BYTES // 1_000_000} MB"
-            raise ValueError(f"This file is too large: the page takes up to {most}. Split it.")
-        transcript, encoding = read_file(path)
-        yield from self._restored(transcript, f"{path.stem}-restored", encoding, *options)
-
-    def restored_speech(self, heard: Any, *options: Any) -> Iterator[Progress | Shown]:
-        """The same for what a recogniser heard, as transformers gives it."""
-        transcript = read_source(json.dumps(heard, ensure_ascii=False), "json")
-        yield from self._restored(transcript, "recording-restored", Encoding(), *options)
-
-    def _restored(
-        self, transcript: Transcript, name: str, encoding: Encoding, *options: Any
-    ) -> Iterator[Progress | Shown]:
+        encoding = Encoding()
+        if isinstance(given, Path):
+            transcript, encoding = read_file(given)
+            name = f"{given.stem}-restored"
+        elif isinstance(given, str):
+            transcript, name = read_source(given, "txt"), "restored"
+        else:
+            heard = json.dumps(given, ensure_ascii=False)
+            transcript, name = read_source(heard, "json"), "recording-restored"
         total = sum(len(speech.text) for speech in transcript.speeches)
-        _check_length("file", total)
+        _check_length("text" if isinstance(given, str) else "file", total)
         restore, keywords = self._prepared(*(options or DEFAULTS))
-        speeches = [RestoredSpeech(speech, [], []) for speech in transcript.speeches]
-        so_far, n_before = "", 0
-        for speech in speeches:
+        done = RestoredTranscript(
+            transcript, [RestoredSpeech(speech, [], []) for speech in transcript.speeches]
+        )
+        so_far = ""
+        n_before = 0
+        for speech in done.speeches:
             for part in self._parts(restore, speech.speech.text, keywords, speech.speech.turns):
                 speech.edits.extend(part["edits"])
                 speech.words.extend(part["words"])
@@ -158,7 +165,6 @@ class PageRestorer:
                 yield Progress(n_done / total, so_far)
             so_far += "\n"
             n_before += len(speech.speech.text)
-        done = RestoredTranscript(transcript, speeches)
         goes_to = make_choice(restore.model.config, keywords["marks"]).goes_to
         yield _shown(done, restore, goes_to, name, encoding)
 
@@ -201,6 +207,9 @@ class PageRestorer:
 
 def read_file(path: Path) -> tuple[Transcript, Encoding]:
     """A transcript that a visitor sent; a ValueError says in a visitor's words why it cannot be read."""
+    if path.stat().st_size > MAX_FILE_BYTES:
+        most = f"{MAX_FILE_BYTES // 1_000_000} MB"
+        raise ValueError(f"This file is too large: the page takes up to {most}. Split it.")
     ending = path.suffix.lower()
     if ending in FOREIGN:
         raise ValueError(
@@ -239,8 +248,8 @@ def _shown(
     speeches = done.speeches
     if not NUMBER.search(source):  # else its own signs would be taken for numbers
         speeches = [
-            RestoredSpeech(one.speech, _numbered(one, restore, goes_to, choices), one.words)
-            for one in done.speeches
+            replace(speech, edits=_numbered(speech, restore, goes_to, choices))
+            for speech in done.speeches
         ]
     marked = RestoredTranscript(done.transcript, speeches)
     files = {own: _ESCAPED_DIGIT.sub(_digit, marked.source())}
@@ -265,15 +274,18 @@ def _numbered(
     restored: RestoredSpeech, restore: Any, goes_to: Any, choices: list[Choices]
 ) -> list[Edit]:
     """The edits of a speech with numbers."""
-    found = {word.start: word for word in restore.find_words(restored.speech.text)}
+    text, words, turns = restored.speech.text, restored.words, restored.speech.turns
+    found = {word.start: word for word in restore.find_words(text)}
+    labels = restore.model.config.labels
     doubts = {}
-    for index in doubtful(restored.words):
-        entry = restored.words[index]
-        if word := found.get(entry["start"]):
-            others = alternatives(entry, word.script, restore.model.config.labels, goes_to)
-            doubts[index] = word.mark_at, others
-    ends = [word["end"] for word in restored.words]
-    return numbered(restored.edits, ends, doubts, choices)
+    for index in doubtful(words):
+        if word := found.get(words[index]["start"]):
+            others = alternatives(words[index], word.script, labels, goes_to)
+            following = words[index + 1] if index + 1 < len(words) else None
+            if following and any(word.end <= turn <= following["start"] for turn in turns):
+                following = None  # a sentence begins there in any case
+            doubts[index] = Doubt(word.mark_at, others, first_letter(following, others.signs))
+    return numbered(text, restored.edits, [word["end"] for word in words], doubts, choices)
 
 
 def _digit(escaped: re.Match[str]) -> str:

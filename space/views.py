@@ -5,6 +5,7 @@ before each inserted mark, so that a mark which a visitor changes is changed in 
 
     text     hello<0>, how are you<1>?      choices   0: [",", "", "."]   1: ["?"]
 
+The letter after a doubtful mark has a number too where it is a capital after one choice and not after another.
 A number is written in signs that nobody else writes and that take no room in a line. This module knows no model and no
 Gradio.
 """
@@ -17,10 +18,11 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from punctuation_restoration.pipeline.conventions import written
-from punctuation_restoration.pipeline.edits import Edit, ascending, follows
+from punctuation_restoration.pipeline.casing import sentence_start
+from punctuation_restoration.pipeline.conventions import ends_sentence, written
+from punctuation_restoration.pipeline.edits import Edit, ascending, follows, make_edit
 
 SHARE, SURE = 10, 0.6  # one decision is shown for ten marks, but none of this probability or more
 LEAST = 0.05  # what is less probable is no alternative
@@ -45,10 +47,19 @@ SWITCH = (
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The signs that may stand in one place, the one that is written first, and what they are called."""
+    """The signs that may be in one place, the one that is written first, and what they are called."""
 
     signs: list[str]
     names: list[str]  # "comma 42%"; empty where there is no doubt
+    of: int | None = None  # of a letter that depends on a mark: the number of that mark
+
+
+class Doubt(NamedTuple):
+    """Where a doubtful mark is written, and what it may be; and the letter after it, if that depends on the mark."""
+
+    offset: int
+    choices: Choices
+    letter: tuple[int, list[str]] | None  # its offset, and how it is written after each choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,38 +114,57 @@ def alternatives(
     return Choices([written(labels[n]["after"], script) for n in likely], names)
 
 
+def first_letter(
+    following: Mapping[str, Any] | None, signs: Sequence[str]
+) -> tuple[int, list[str]] | None:
+    """The letter that begins the word after a doubtful mark, where it is written otherwise after another mark."""
+    inside = following.get("inside", "") if following else ""
+    capitalised = sentence_start(inside)
+    if not following or inside == capitalised or following["word"].lower() != inside:
+        return None
+    n = next(n for n, sign in enumerate(inside) if sign != capitalised[n])
+    letters = [(capitalised if ends_sentence(sign) else inside)[n] for sign in signs]
+    return (following["start"] + n, letters) if len(set(letters)) > 1 else None
+
+
 def numbered(
+    text: str,
     edits: Iterable[Edit],
     word_ends: Sequence[int],
-    doubts: Mapping[int, tuple[int, Choices]],
+    doubts: Mapping[int, Doubt],
     choices: list[Choices],
 ) -> list[Edit]:
-    """The edits with a number before each mark, and one more where it is doubtful that there is no mark.
+    """The edits of a text with a number before each mark, and one more where it is doubtful that there is no mark.
 
-    `doubts` says by a word's index where its mark is written, and what that may be. What the numbers stand for is
-    appended to `choices`.
+    `doubts` are by the index of their word. What the numbers mean is appended to `choices`.
     """
-    changed, waiting = list[Edit](), dict(doubts)
-    for edit in edits:
-        if edit["label"] and follows(edit):
-            index = bisect_right(word_ends, edit["start"]) - 1
-            plain = Choices([edit["inserted"]], [])
-            _, own = waiting.pop(index, (0, plain))
-            changed.append(_numbered(edit, own if own.signs[:1] == plain.signs else plain, choices))
-        else:
-            changed.append(edit)
-    for offset, own in waiting.values():
-        if own.signs[:1] == [""]:
-            blank = Edit(
-                start=offset, removed="", inserted="", label="O", score=None, source="model"
-            )
-            changed.append(_numbered(blank, own, choices))
-    return ascending(changed)
+    changed = {(edit["start"], edit["removed"], follows(edit)): edit for edit in edits}
+    marks = {
+        bisect_right(word_ends, start) - 1: edit
+        for (start, _, is_after), edit in changed.items()
+        if edit["label"] and is_after
+    }
+    for index, doubt in sorted(doubts.items()):
+        if index not in marks and doubt.choices.signs[0] == "":
+            marks[index] = make_edit(doubt.offset, "", "", "model", "O")
+    for index, mark in marks.items():
+        doubt = doubts.get(index)
+        is_doubtful = doubt is not None and doubt.choices.signs[0] == mark["inserted"]
+        number = len(choices)
+        choices.append(doubt.choices if is_doubtful else Choices([mark["inserted"]], []))
+        changed[mark["start"], "", True] = _with_number(mark, number)
+        if is_doubtful and doubt.letter:
+            offset, letters = doubt.letter
+            sign = text[offset]
+            letter = changed.get((offset, sign, False), make_edit(offset, sign, sign, "truecase"))
+            if letter["inserted"] == letters[0]:
+                choices.append(Choices(letters, [], number))
+                changed[offset, sign, False] = _with_number(letter, number + 1)
+    return ascending(changed.values())
 
 
-def _numbered(edit: Edit, own: Choices, choices: list[Choices]) -> Edit:
-    choices.append(own)
-    return {**edit, "inserted": number_sign(len(choices) - 1) + edit["inserted"]}
+def _with_number(edit: Edit, number: int) -> Edit:
+    return {**edit, "inserted": number_sign(number) + edit["inserted"]}
 
 
 def card(result: Shown) -> str:
@@ -143,14 +173,17 @@ def card(result: Shown) -> str:
     data = json.dumps(
         {
             "files": result.files,
-            "marks": [one.signs for one in result.choices],
+            "marks": [each.signs for each in result.choices],
+            "of": {
+                number: each.of for number, each in enumerate(result.choices) if each.of is not None
+            },
             "shown": result.shown,
             "name": result.name,
             "encoding": result.encoding,
         },
         ensure_ascii=False,
     )
-    n_marks = sum(bool(one.signs[0]) for one in result.choices)
+    n_marks = sum(each.signs[0] != "" and each.of is None for each in result.choices)
     told = f"{_counted(result.n_words, 'word')}, {_counted(n_marks, 'mark')} put in."
     hint = DOUBTS if any(one.names for one in result.choices) else SURE_OF_ALL
     return (
@@ -166,19 +199,20 @@ def _marked(text: str, choices: Sequence[Choices]) -> Iterator[str]:
     by_sign = {number_sign(number): number for number in range(len(choices))}
     for sign, following in zip(rest[::2], rest[1::2], strict=True):
         number = by_sign[sign]
-        own = choices[number]
-        mark = f"<ins>{html.escape(own.signs[0])}</ins>"
-        word = LAST_WORD.search(before) if own.names else None
-        begins = word.start() if word else len(before)
-        yield html.escape(before[:begins])
-        if own.names:
-            listed = "".join(f"<span>{html.escape(name)}</span>" for name in own.names)
-            yield f'<span class="doubt" role="button" tabindex="0" data-number="{number}">'
-            yield f"{html.escape(before[begins:])}{mark}"
+        choice = choices[number]
+        written = html.escape(choice.signs[0])
+        if choice.names:
+            word = LAST_WORD.search(before)
+            begins = word.start() if word else len(before)
+            listed = "".join(f"<span>{html.escape(name)}</span>" for name in choice.names)
+            yield f'{html.escape(before[:begins])}<span class="doubt" role="button" tabindex="0" '
+            yield f'data-number="{number}">{html.escape(before[begins:])}<ins>{written}</ins>'
             yield f'<span class="choices" role="tooltip">{listed}</span></span>'
+        elif choice.of is None:
+            yield f"{html.escape(before)}<ins>{written}</ins>"
         else:
-            yield mark
-        before = following.removeprefix(own.signs[0])
+            yield f'{html.escape(before)}<span data-letter="{number}">{written}</span>'
+        before = following.removeprefix(choice.signs[0])
     yield html.escape(before)
 
 

@@ -3,12 +3,14 @@
 
 import contextlib
 import importlib.util
+import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,6 +76,11 @@ def test_the_documented_call_gives_what_the_pipeline_gives_and_a_wrong_one_what_
     answer = client.predict(TEXT, "sentence-ends", "keep", True, 0.0, api_name="/restore")
     assert answer["text"] == tiny_pipeline(TEXT, marks="sentence-ends", truecase=True)["text"]
     assert list(client.view_api(print_info=False, return_format="dict")["named_endpoints"]) == ["/restore"]
+    body = json.dumps({"data": ["hello how are you"]}).encode()
+    asked = urllib.request.Request(f"{server[0]}/gradio_api/call/restore", body, {"Content-Type": "application/json"})
+    event = json.load(urllib.request.urlopen(asked))["event_id"]
+    told = urllib.request.urlopen(f"{server[0]}/gradio_api/call/restore/{event}").read().decode()
+    assert json.loads(told.partition("data: ")[2])[0]["text"] == expected["text"], "the text is enough"
     for text, threshold, model, message in (
         ("a" * 200_001, 0.0, "accurate", "200,000"),
         ("hello", 7.0, "accurate", "threshold"),
@@ -158,7 +165,7 @@ def test_the_page_shows_itself_and_a_doubtful_mark_gives_way_to_the_next_best(
             doubt.focus()
             box = doubt.locator(".choices").bounding_box()
             assert edge["x"] <= box["x"] < box["x"] + box["width"] <= edge["x"] + edge["width"]
-        shown = last(page_restorer.restored_text(text))
+        shown = last(page_restorer.restored(text))
         assert copied(page, "copy") == result["text"]
         for doubt in page.locator("#restored .doubt").all():
             press(page, "Enter", doubt)
@@ -249,6 +256,6 @@ def test_a_recording_is_heard_and_comes_back_with_marks(server, browser, recordi
     with visit(browser, server[0]) as page:
         page.get_by_role("tab", name="Sound").click()
         page.locator("#recording input[type=file]").set_input_files(recording)
-        wait_for(page, chosen(last(page_restorer.restored_speech(heard)), "txt"), "restored-speech")
+        wait_for(page, chosen(last(page_restorer.restored(heard)), "txt"), "restored-speech")
         assert page.locator("#heard textarea").input_value() == heard["text"].strip()
         assert b" --> 00:00:0" in downloaded(page, "restored-speech", "srt")[1]
