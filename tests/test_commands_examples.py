@@ -133,7 +133,7 @@ def test_youtube_captions_are_marked_in_every_copy(tiny_checkpoint: str, capsys:
     times = re.compile(r"\d\d:\d\d\.\d{3}")
     assert without_marks(times.sub("", captions)).strip() == without_marks(times.sub("", original)).strip()
     assert times.findall(captions) == times.findall(original)
-    assert letters(text) == "hieveryonewelcomebacktodaywe'regoingtobakebreadareyouready[Music]firstweneedflour"
+    assert letters(text) == "hieveryonewelcomebacktodaywe'regoingtobakebreadareyoureadyfirstweneedflour"
 
 
 def test_the_websocket_client_sees_text_that_only_grows(tiny_pipeline: Any, capsys: pytest.CaptureFixture[str]) -> None:
