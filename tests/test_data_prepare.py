@@ -15,7 +15,7 @@ from punctuation_restoration.cli.prepare import main
 from punctuation_restoration.data.conversion import Converter, stop_label_ids
 from punctuation_restoration.data.preparation import hold_some_out, prepare, prepared_folders, recipe_for_texts
 from punctuation_restoration.data.readers import hash_id, read_documents
-from punctuation_restoration.data.recipe import build_recipe, held_out_shares, load_recipe
+from punctuation_restoration.data.recipe import build_recipe, load_recipe, resolved_sources
 from punctuation_restoration.data.shards import (
     PackedDocument,
     make_words,
@@ -154,7 +154,6 @@ def test_label_files(tmp_path: Path, tiny_checkpoint: str) -> None:
     ("sizes", "to_train", "held_out"),
     [
         ([12, 4, 40, 8, 16], [12, 40, 16, 4], [8]), ([40], [36], [4]), ([20, 20], [20, 16], [4]), ([3], [3], []),
-        ([], [], []),
     ],
 )  # fmt: skip
 def test_a_document_of_little_text_is_held_out_or_the_end_of_one(
@@ -231,7 +230,7 @@ def test_shares_are_of_all_ids_validation_stays_as_it_was_and_a_source_may_have_
     assert "test" not in without
     sources = [{"name": "a", "path": "a.txt", "language": "en"}, {"path": "b.txt", "language": "en", "test": 0}]
     made = build_recipe({"name": "r", "validation": 0.1, "test": 0.1, "sources": sources})
-    assert [held_out_shares(one, made) for one in made.sources] == [(0.1, 0.1), (0.1, 0)]
+    assert [(one.validation, one.test) for one in resolved_sources(made)] == [(0.1, 0.1), (0.1, 0)]
 
 
 @pytest.fixture

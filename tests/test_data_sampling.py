@@ -67,11 +67,13 @@ def test_shards_come_back_as_written_and_split_when_full(tmp_path: Path) -> None
     assert [shard["n_words"] for shard in row["shards"]] == [60, 60]
     assert (row["n_words"], row["n_labels"]) == (120, [40, 40, 40])
     assert shards.open_shard(tmp_path / row["shards"][1]["file"])["document_starts"].tolist() == [0, 30]
-    found = [one for shard in row["shards"] for one in shards.shard_documents(tmp_path / shard["file"])]
-    for one, other in zip(found, documents, strict=True):
-        assert one.hash == other.hash
-        assert all(map(np.array_equal, one.words, other.words))
-        assert one.words.piece_ids.dtype == np.uint16
+    streams = [shards.WordStream(tmp_path / shard["file"]) for shard in row["shards"]]
+    keys = [key for stream in streams for key in shards.document_keys(stream.arrays)]
+    assert keys == [(one.hash, one.word_hash) for one in documents]
+    found = [stream.words(first, end - first) for stream in streams for first, end in stream.borders]
+    for words, other in zip(found, documents, strict=True):
+        assert all(map(np.array_equal, words, other.words))
+        assert words.piece_ids.dtype == np.uint16
 
 
 @pytest.mark.parametrize("n_bytes", [0, 5, 300])

@@ -22,7 +22,7 @@ from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.normalisation import NumberSpeller
 from punctuation_restoration.data.readers import CLITICS, SourceDocument, hash_id
 from punctuation_restoration.data.recipe import Filters, Recipe, Source
-from punctuation_restoration.data.shards import PackedDocument, hash_words, make_words
+from punctuation_restoration.data.shards import PackedDocument, Words, hash_words, make_words
 from punctuation_restoration.pipeline.casing import CAPITAL, MIXED, UPPER, stem_of
 from punctuation_restoration.pipeline.conventions import ends_sentence
 from punctuation_restoration.pipeline.items import join_words, offsets_of
@@ -31,15 +31,21 @@ from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.words import WordFinder
 
 N_AHEAD = 64  # documents sent before the first comes back
+Job = tuple[SourceDocument, Source]
 speller = functools.cache(NumberSpeller)  # by language and shares
 
 
 class Conversion(NamedTuple):
     """What became of a document: `packed`, or the `reason` why it is not used."""
 
-    packed: PackedDocument | None
+    document_hash: int  # of its id
+    text_hash: int  # the same for texts that differ in blanks and case only
     reason: str | None = None
+    packed: Any = None  # a `PackedDocument`
     capitalised: frozenset[str] = frozenset()  # its words with capitals, as they are written
+
+
+Convert = Callable[[Iterable[Job]], Iterator[Conversion]]
 
 
 @dataclass
@@ -59,18 +65,20 @@ class Converter:
 
     def convert(self, document: SourceDocument, source: Source) -> Conversion:
         """Convert one document of a source, or say why not."""
+        text_hash = hash_id("".join(document.text.split()).lower())
+        conversion = Conversion(hash_id(document.id), text_hash)
         if self.leak_check and (leak := self.leak_check.found_in(document.text)):
-            return Conversion(None, leak)
+            return conversion._replace(reason=leak)
         spoken, labels = self.words_and_labels(document, source.language)
-        if not spoken:
-            return Conversion(None, "too few words")
         if reason := self.reason_to_skip(labels, source.filters):
-            return Conversion(None, reason)
+            return conversion._replace(reason=reason)
         begins = sentence_begins(np.isin(labels, self.stop_ids))
         casings = casing_targets(spoken, begins, written_casings(spoken, begins))
-        has_capitals = np.isin(casings, (CAPITAL, UPPER, MIXED))
-        capitalised = frozenset(stem_of(spoken[index]) for index in np.flatnonzero(has_capitals))
-        return Conversion(self.pack(document.id, spoken, labels, casings), None, capitalised)
+        has_capitals = np.flatnonzero(np.isin(casings, (CAPITAL, UPPER, MIXED)))
+        words = self.pack(spoken, labels, casings)
+        packed = PackedDocument(conversion.document_hash, words, hash_words(spoken))
+        capitalised = frozenset(stem_of(spoken[index]) for index in has_capitals)
+        return conversion._replace(packed=packed, capitalised=capitalised)
 
     def words_and_labels(
         self, document: SourceDocument, language: str
@@ -89,54 +97,50 @@ class Converter:
 
     def labelled(self, document: SourceDocument) -> tuple[list[str], list[str]]:
         """The words of a label file, found as in any text, without marks, and the label of the last token of each."""
-        none, whole = (
-            self.config.label_names[0],
-            list[tuple[str, str]](),
-        )  # tokens with their clitics
+        no_mark = self.config.label_names[0]
+        tokens: list[str] = []  # with their clitics
+        names: list[str] = []
         for token, name in zip(document.words, document.labels, strict=True):
-            if token.lower() in CLITICS and whole:
-                before, own = whole.pop()
-                token, name = before + token, own if name == none else name
-            whole.append((token, name))
+            if token.lower() in CLITICS and tokens:
+                tokens[-1] += token
+                names[-1] = names[-1] if name == no_mark else name
+            else:
+                tokens.append(token)
+                names.append(name)
         # A line end after a mark: no Han word reaches over one.
-        text = join_words([token + "\n" * (name != none) for token, name in whole])
+        lines = [
+            token + "\n" * (name != no_mark) for token, name in zip(tokens, names, strict=True)
+        ]
+        text = join_words(lines)
         words = self.finder(text)
-        labels, ends = [none] * len(words), [word.end for word in words]
-        for (token, name), first in zip(
-            whole, offsets_of((token for token, _ in whole), text), strict=True
-        ):
-            last = bisect_right(ends, first + len(token)) - 1  # the last word that ends by then
-            if last >= 0 and ends[last] > first:  # else the token has no word
+        ends = [word.end for word in words]
+        labels = [no_mark] * len(words)
+        for token, name, start in zip(tokens, names, offsets_of(tokens, text), strict=True):
+            last = bisect_right(ends, start + len(token)) - 1  # the last word that ends by then
+            if last >= 0 and ends[last] > start:  # else the token has no word
                 labels[last] = name
         return [word.spoken for word in words], labels
 
-    def pack(
-        self,
-        document_id: str,
-        spoken: Sequence[str],
-        labels: np.ndarray,
-        casings: np.ndarray | None = None,
-    ) -> PackedDocument:
-        """Words and their label ids, (n_words,), as arrays of pieces."""
+    def pack(self, spoken: Sequence[str], labels: np.ndarray, casings: np.ndarray) -> Words:
+        """Words, their label ids and their casings, all (n_words,), as arrays of pieces."""
         pieces = self.slots.pieces(spoken)
-        counts = np.array(
-            [len(word) for word in pieces], dtype=np.uint8
-        )  # a word has far less than 255 pieces
-        ids = np.array([piece for word in pieces for piece in word], dtype=self.piece_kind)
-        return PackedDocument(
-            hash_id(document_id), make_words(ids, counts, labels, casings), hash_words(spoken)
-        )
+        # A word has far less than 255 pieces.
+        counts = np.array(list(map(len, pieces)), dtype=np.uint8)
+        ids = np.array(list(itertools.chain.from_iterable(pieces)), dtype=self.piece_kind)
+        return make_words(ids, counts, labels, casings)
 
     def reason_to_skip(self, labels: np.ndarray, filters: Filters) -> str | None:
-        """The first filter that a document with these label ids, one or more, fails, or None."""
+        """The first filter that a document with these label ids fails, or None."""
+        if not len(labels):
+            return "too few words"
         density = np.count_nonzero(labels) / len(labels)
-        failed = {
-            "no marks": not density,
-            "too few sentences": np.isin(labels, self.stop_ids).sum() < filters.min_sentences,
-            "too few marks a word": density < filters.min_marks_per_word,
-            "too many marks a word": density > filters.max_marks_per_word,
-        }
-        return next((reason for reason, is_failed in failed.items() if is_failed), None)
+        if not density:
+            return "no marks"
+        if np.isin(labels, self.stop_ids).sum() < filters.min_sentences:
+            return "too few sentences"
+        if density < filters.min_marks_per_word:
+            return "too few marks a word"
+        return "too many marks a word" if density > filters.max_marks_per_word else None
 
 
 _convert: Callable[[SourceDocument, Source], Conversion]  # one a worker process
@@ -148,22 +152,20 @@ def _start(converter: Converter) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the first process, which ends these
 
 
-def _converted(job: tuple[SourceDocument, Source]) -> Conversion:
+def _converted(job: Job) -> Conversion:
     return _convert(*job)
 
 
 @contextmanager
-def start_workers(
-    converter: Converter, n_processes: int
-) -> Iterator[Callable[[Iterable[tuple[SourceDocument, Source]]], Iterator[Conversion]]]:
+def start_workers(converter: Converter, n_processes: int) -> Iterator[Convert]:
     """A function that converts documents of sources in order, in a number of processes; 1 is this process."""
     if n_processes <= 1:
-        yield lambda jobs: itertools.starmap(converter.convert, jobs)
-    else:  # spawned: a forked tokenizer with threads can hang
-        with ProcessPoolExecutor(
-            n_processes, get_context("spawn"), initializer=_start, initargs=(converter,)
-        ) as pool:
-            yield lambda jobs: mapped_ahead(pool, _converted, jobs, N_AHEAD)
+        yield functools.partial(itertools.starmap, converter.convert)
+        return
+    # Spawned: a forked tokenizer with threads can hang.
+    context = get_context("spawn")
+    with ProcessPoolExecutor(n_processes, context, _start, (converter,)) as pool:
+        yield lambda jobs: mapped_ahead(pool, _converted, jobs, N_AHEAD)
 
 
 def mapped_ahead(

@@ -7,9 +7,9 @@ import json
 import os
 import re
 import sys
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +18,17 @@ from tqdm import tqdm
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data import shards
-from punctuation_restoration.data.conversion import Converter, start_workers
-from punctuation_restoration.data.readers import (
-    INDEX_NAME,
-    SourceDocument,
-    hash_id,
-    plain_stem,
-    read_documents,
-)
+from punctuation_restoration.data.conversion import Conversion, Convert, Converter, start_workers
+from punctuation_restoration.data.readers import INDEX_NAME, hash_id, plain_stem, read_documents
 from punctuation_restoration.data.recipe import (
     LABEL_KEYS,
     Filters,
     Recipe,
     Source,
-    held_out_shares,
+    resolved_sources,
     text_files,
 )
+from punctuation_restoration.data.shards import PackedDocument
 from punctuation_restoration.modeling.configuration_punctuation import (
     DEFAULT_LABELS,
     WORD_KEYS,
@@ -44,25 +39,23 @@ from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
 OWN_FILES = re.compile(r".+-\d{4,}\.safetensors|" + re.escape(INDEX_NAME))
 MOST_MIXED_CASE = 2_000  # words with capitals inside that are listed, those of most documents
-BYTES_PER_PROCESS = (
-    2_000_000  # for less text than this, starting one more process takes longer than it saves
-)
+# For less text than this, starting one more process takes longer than it saves.
+BYTES_PER_PROCESS = 2_000_000
+Label = Mapping[str, str]
+Row = dict[str, Any]  # of a source in the index
 
 
 def recipe_for_texts(
-    paths: Sequence[str],
-    language: str,
-    validation: float = 0.05,
-    **fields: Any,
+    paths: Sequence[str], language: str, validation: float = 0.05, **fields: Any
 ) -> Recipe:
     """A recipe for texts of one language. A document needs one sentence end, and one to fifty marks a hundred words."""
     filters = Filters(1, min_marks_per_word=0.01)
     names = shards.distinct_names([plain_stem(Path(path)) or "texts" for path in paths])
-    sources = tuple(
+    sources = [
         Source(name, str(path), language, filters=filters)
-        for path, name in zip(paths, names, strict=True)
-    )
-    return Recipe(language, sources, validation=validation, **fields)
+        for name, path in zip(names, paths, strict=True)
+    ]
+    return Recipe(language, tuple(sources), validation=validation, **fields)
 
 
 def prepared_folders(
@@ -81,14 +74,24 @@ def prepared_folders(
     texts = [str(path) for path in paths if str(path) not in folders]
     if not texts:
         return folders
-    recipe, place = recipe_for_texts(texts, **about_texts), out / INDEX_NAME
+    recipe = recipe_for_texts(texts, **about_texts)
     try:
-        there = json.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # nothing yet, or damaged
-        there = {}
-    if not there or not (resumes or there.get("made_from") == made_from(recipe, tokenizer)):
+        index = json.loads((out / INDEX_NAME).read_text(encoding="utf-8"))
+        is_there = resumes or index.get("made_from") == made_from(recipe, tokenizer)
+    except (OSError, json.JSONDecodeError):  # nothing yet, or damaged
+        is_there = False
+    if not is_there:
         prepare(recipe, out, tokenizer, trust_remote_code=trust_remote_code)
     return [*folders, str(out)]
+
+
+def made_from(recipe: Recipe, tokenizer: str) -> str:
+    """A hash of what prepared data are made from: recipe, tokenizer, and the names, sizes and times of the files."""
+    files = []
+    for file in text_files(recipe):
+        stat = file.stat()
+        files.append((str(file), stat.st_size, stat.st_mtime_ns))
+    return f"{hash_id(repr((recipe, tokenizer, files))):016x}"
 
 
 def prepare(
@@ -112,15 +115,6 @@ def prepare(
         )
     config = slot_config(tokenizer, recipe, trust_remote_code)
     pieces = AutoTokenizer.from_pretrained(tokenizer, trust_remote_code=trust_remote_code)
-    converter = Converter(pieces, config, recipe)
-    about = {
-        "tokenizer": tokenizer,
-        "pieces": shards.hash_of_pieces(pieces),
-        "labels": config.labels,
-        **{key: getattr(config, key) for key in WORD_KEYS},
-        "languages": sorted({source.language for source in recipe.sources}),
-        "made_from": made_from(recipe, tokenizer),
-    }
     out = out.resolve()
     check_folder(out)
     remove_unfinished(out.parent, out.name)
@@ -128,143 +122,140 @@ def prepare(
     n_processes = min(n_processes, 1 + n_bytes // BYTES_PER_PROCESS)
     with written_whole(out) as beside:
         beside.mkdir()
-        with start_workers(converter, n_processes) as convert:
-            rows, capitalised = prepare_sources(convert, recipe, beside, config.labels)
-        check_found(rows, config.labels, are_asked_for="labels" in recipe.model)
+        preparation = Preparation(beside)
+        rows = []
+        with start_workers(Converter(pieces, config, recipe), n_processes) as convert:
+            for source in resolved_sources(recipe):
+                rows.append(preparation.prepare_source(source, convert))
+                print(describe(rows[-1], config.labels), flush=True)
+        check_usable(rows, config.labels, are_asked_for="labels" in recipe.model)
         splits = [split for row in rows for split in row["splits"].values()]
-        # A tokenizer may have more pieces than its encoder has rows; what counts is which ones the data use.
-        n_vocabulary = max(split["n_rows"] for split in splits)
-        mixed_case = mixed_case_words(capitalised)
-        found = {"n_vocabulary": n_vocabulary, "sources": rows, "mixed_case": mixed_case}
-        shards.write_index(beside, {**about, **found})
+        index = {
+            "tokenizer": tokenizer,
+            "pieces": shards.hash_of_pieces(pieces),
+            "labels": config.labels,
+            **{key: getattr(config, key) for key in WORD_KEYS},
+            "languages": sorted({source.language for source in recipe.sources}),
+            "made_from": made_from(recipe, tokenizer),
+            # A tokenizer may have more pieces than its encoder has rows; what counts is which ones the data use.
+            "n_vocabulary": max(split["n_rows"] for split in splits),
+            "sources": rows,
+            "mixed_case": mixed_case_words(preparation.capitalised),
+        }
+        shards.write_index(beside, index)
     return shards.read_index(out)
 
 
-def prepare_sources(
-    convert: Callable[..., Any], recipe: Recipe, out: Path, labels: Sequence[Mapping[str, str]]
-) -> tuple[list[dict[str, Any]], Counter[str]]:
-    """Convert the sources of a recipe, and say what they have. Gives their rows of the index, and capitalised words."""
-    rows, seen, capitalised = list[dict[str, Any]](), set[int](), Counter[str]()
-    for source in recipe.sources:
-        validation, test = held_out_shares(source, recipe)
-        path = str(Path(recipe.root) / source.path)
-        source = replace(source, path=path, validation=validation, test=test)
-        rows.append(prepare_source(convert, source, out, seen, capitalised))
-        print(describe(rows[-1], labels), flush=True)
-    return rows, capitalised
+@dataclass
+class Preparation:
+    """Writes the shards of one source after the other, and remembers what they had."""
 
+    folder: Path
+    texts: set[int] = field(default_factory=set)  # hashes of those that came: each is used once
+    # In how many documents to train on each word with a capital is.
+    capitalised: Counter[str] = field(default_factory=Counter)
 
-def made_from(recipe: Recipe, tokenizer: str) -> str:
-    """A hash of what prepared data are made from: recipe, tokenizer, and the names, sizes and times of the files."""
-    found = [(str(file), file.stat()) for file in text_files(recipe)]
-    files = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in found]
-    return f"{hash_id(repr((recipe, tokenizer, files))):016x}"
+    def prepare_source(self, source: Source, convert: Convert) -> Row:
+        """Write the shards of a source. Gives its row of the index: files and counts, of what was skipped too."""
+        skipped = Counter[str]()
+        held_out: dict[str, list[PackedDocument]] = {"validation": []}
+        if source.test:
+            held_out["test"] = []
+        usable = self.usable(source, convert, skipped)
+        to_train_on = self.to_train_on(source, usable, held_out)
+        splits = {"train": self.write_split(source, "train", to_train_on)}
+        for split, documents in held_out.items():
+            splits[split] = self.write_split(source, split, documents)
+        return {
+            "name": source.name,
+            "language": source.language,
+            "weight": source.weight,
+            "skipped": dict(skipped),
+            **({"read_from": [source.path, source.text_field]} if source.test else {}),
+            "splits": splits,
+        }
 
+    def write_split(self, source: Source, split: str, documents: Iterable[PackedDocument]) -> Row:
+        return shards.write_split(self.folder, f"{source.name}-{split}", documents)
 
-def prepare_source(
-    convert: Callable[..., Any],
-    source: Source,
-    out: Path,
-    seen: set[int],
-    capitalised: Counter[str],
-) -> dict[str, Any]:
-    """Convert one source and write its shards. Gives its row of the index: files and counts, skipped ones too.
-
-    Two things grow: the hashes of texts `seen`, and the number of documents that have a `capitalised` word.
-    """
-    held_out: dict[str, list[shards.PackedDocument]] = {
-        "validation": [],
-        **({"test": []} if source.test else {}),
-    }
-    first = list[shards.PackedDocument]()  # to train on, until a document is held out
-    skipped, left_out = Counter[str](), shards.read_hashes(source.held_out)
-    ahead = deque[int]()  # of texts that are read, and not yet converted
-
-    def usable() -> Iterator[tuple[SourceDocument, Source]]:
-        for document in read_documents(source.path, source.text_field):
-            key = hash_id(
-                "".join(document.text.split()).lower()
-            )  # texts that differ in blanks and case are one
-            reason = "held out for a benchmark" if hash_id(document.id) in left_out else "duplicate"
-            if reason == "duplicate" and key not in seen:
-                seen.add(key)
-                ahead.append(key)
-                yield document, source
+    def usable(
+        self, source: Source, convert: Convert, skipped: Counter[str]
+    ) -> Iterator[Conversion]:
+        """Documents that can be used, until they have `max_words`; counts the others by the reason."""
+        listed = shards.read_hashes(source.held_out)
+        jobs = ((document, source) for document in read_documents(source.path, source.text_field))
+        n_words = 0
+        # disable=None: shown on a terminal only.
+        for conversion in tqdm(
+            convert(jobs), source.name, unit=" documents", disable=None, leave=False
+        ):
+            reason = conversion.reason
+            if conversion.document_hash in listed:
+                reason = "held out for a benchmark"
+            elif conversion.text_hash in self.texts:
+                reason = "duplicate"
             else:
-                skipped[reason] += 1
-
-    def to_train_on() -> Iterator[shards.PackedDocument]:
-        n_words, shares = 0, (source.validation or 0.0, source.test or 0.0)
-        progress = {"unit": " documents", "disable": None, "leave": False}  # None: on a terminal
-        for packed, reason, with_capitals in tqdm(convert(usable()), source.name, **progress):
-            ahead.popleft()
-            if packed is None:
+                self.texts.add(conversion.text_hash)
+            if reason:
                 skipped[reason] += 1
                 continue
-            split = shards.split_of(packed.hash, *shares)
-            if split != "train":
-                held_out[split].append(packed)
-            else:
-                capitalised.update(sorted(with_capitals))
-                first.append(packed)
-            if held_out["validation"] or not source.validation:
-                yield from first
-                first.clear()
-            n_words += len(packed.words.labels)
-            if n_words >= (source.max_words or sys.maxsize):
-                seen.difference_update(ahead)  # another source may have them
-                break
-        to_train, held_out["validation"][:0] = hold_some_out(first, source.validation or 0.0)
-        yield from to_train
+            yield conversion
+            n_words += len(conversion.packed.words.labels)
+            if source.max_words and n_words >= source.max_words:
+                return
 
-    splits = {"train": shards.write_split(out, f"{source.name}-train", to_train_on())}
-    splits |= {
-        split: shards.write_split(out, f"{source.name}-{split}", found)
-        for split, found in held_out.items()
-    }
-    return {
-        "name": source.name,
-        "language": source.language,
-        "weight": source.weight,
-        "skipped": dict(skipped),
-        **({"read_from": [source.path, source.text_field]} if source.test else {}),
-        "splits": splits,
-    }
+    def to_train_on(
+        self,
+        source: Source,
+        usable: Iterable[Conversion],
+        held_out: Mapping[str, list[PackedDocument]],
+    ) -> Iterator[PackedDocument]:
+        """Documents to train on; the others are added to those that are `held_out`."""
+        waiting: list[PackedDocument] = []  # to train on, until a document is held out
+        for conversion in usable:
+            packed = conversion.packed
+            split = shards.split_of(packed.hash, source.validation, source.test)
+            if split == "train":
+                self.capitalised.update(sorted(conversion.capitalised))
+                waiting.append(packed)
+            else:
+                held_out[split].append(packed)
+            if held_out["validation"] or not source.validation:
+                yield from waiting
+                waiting.clear()
+        if waiting:
+            waiting, chosen = hold_some_out(waiting, source.validation)
+            held_out["validation"].extend(chosen)
+            yield from waiting
 
 
 def hold_some_out(
-    documents: Sequence[shards.PackedDocument], share: float
-) -> tuple[list[shards.PackedDocument], list[shards.PackedDocument]]:
+    documents: list[PackedDocument], share: float
+) -> tuple[list[PackedDocument], list[PackedDocument]]:
     """Documents to train on and to hold out, of a source so small that no document was drawn for validation.
 
     Held out is the document whose size is nearest to the share of all words. One of more than a third of all words is
     split instead, after a mark: its last words are held out.
     """
     n_words = [len(document.words.labels) for document in documents]
-    if not documents or not share:
-        return list(documents), []
     wanted = share * sum(n_words)
-    index = min(range(len(documents)), key=lambda n: abs(n_words[n] - wanted))
-    others = [document for n, document in enumerate(documents) if n != index]
+    index = min(range(len(documents)), key=lambda index: abs(n_words[index] - wanted))
+    others = documents[:index] + documents[index + 1 :]
     chosen = documents[index]
     if n_words[index] <= sum(n_words) / 3:
         return others, [chosen]
-    ends = np.flatnonzero(chosen.words.labels) + 1
-    ends = ends[ends <= n_words[index] - wanted]
-    if not len(ends):
-        return list(documents), []
-    parts = chosen.words.parted(int(ends[-1]))
-    # Their words have other hashes, the same for every tokenizer.
-    first, last = (
-        chosen._replace(words=part, word_hash=hash_id(f"{chosen.word_hash} {len(part.labels)}"))
-        for part in parts
-    )
-    return [*others, first], [last]
+    to_train_on = chosen.words.labels[: int(n_words[index] - wanted)]
+    if not to_train_on.any():
+        return documents, []
+    parts = []
+    for words in chosen.words.parted(int(np.flatnonzero(to_train_on)[-1]) + 1):
+        # Its words have another hash now, the same for every tokenizer.
+        word_hash = hash_id(f"{chosen.word_hash} {len(words.labels)}")
+        parts.append(PackedDocument(chosen.hash, words, word_hash))
+    return [*others, parts[0]], [parts[1]]
 
 
-def check_found(
-    rows: Sequence[Mapping[str, Any]], labels: Sequence[Mapping[str, str]], are_asked_for: bool
-) -> None:
+def check_usable(rows: Sequence[Row], labels: Sequence[Label], are_asked_for: bool) -> None:
     """Check that there are words to train on, and that they have the labels; warn where that may be meant.
 
     Labels that the recipe asks for, besides the usual four, must be there. Those of a trained model need not: it
@@ -275,16 +266,16 @@ def check_found(
         raise ValueError(
             f"Expected usable training words, got none ({why}). Loosen the filters, or add text."
         )
-    found = set[int]()
+    used: set[int] = set()
     for row in rows:
         for split in row["splits"].values():
-            found.update(np.flatnonzero(split["n_labels"]).tolist())
-    missing = [label for n, label in enumerate(labels) if found and n not in found]
+            used.update(np.flatnonzero(split["n_labels"]).tolist())
+    missing = [label for index, label in enumerate(labels) if index not in used]
     if not missing:
         return
     names = ", ".join(label["name"] for label in missing)
-    usual = [(label["before"], label["after"]) for label in DEFAULT_LABELS]
-    if are_asked_for and any((label["before"], label["after"]) not in usual for label in missing):
+    usual = [label["after"] for label in DEFAULT_LABELS]
+    if are_asked_for and any(label["before"] or label["after"] not in usual for label in missing):
         raise ValueError(
             f"Expected words with each of the labels, no source has any with {names}. Add text with their marks, "
             "say in mark_labels which signs mean them, or take them out of the labels."
@@ -304,18 +295,18 @@ def mixed_case_words(capitalised: Counter[str]) -> dict[str, int]:
     return {word: capitalised[word] for word in mixed[:MOST_MIXED_CASE]}
 
 
-def describe(row: Mapping[str, Any], labels: Sequence[Mapping[str, str]]) -> str:
+def describe(row: Row, labels: Sequence[Label]) -> str:
     """One line about a prepared source: its words and marks, and what was skipped and why."""
-    parts = [
-        f"{name} {own['n_documents']:,} documents, {own['n_words']:,} words"
-        for name, own in row["splits"].items()
-    ]
-    marks = zip(labels[1:], row["splits"]["train"]["n_labels"][1:], strict=False)
-    parts[0] += "".join(f", {label['name']} {n:,}" for label, n in marks)
-    if row["skipped"]:
-        parts.append(
-            "skipped " + ", ".join(f"{n:,} ({why})" for why, n in sorted(row["skipped"].items()))
-        )
+    parts = []
+    for name, split in row["splits"].items():
+        part = f"{name} {split['n_documents']:,} documents, {split['n_words']:,} words"
+        if name == "train":
+            marks = zip(labels[1:], split["n_labels"][1:], strict=False)
+            part += "".join(f", {label['name']} {n:,}" for label, n in marks)
+        parts.append(part)
+    skipped = [f"{n:,} ({reason})" for reason, n in sorted(row["skipped"].items())]
+    if skipped:
+        parts.append(f"skipped {', '.join(skipped)}")
     return f"{row['name']}: {'; '.join(parts)}"
 
 
@@ -325,9 +316,8 @@ def check_folder(out: Path) -> None:
         raise FileExistsError(
             f"Expected a folder that can be replaced, {out} is a whole disk. Name a folder on it."
         )
-    if out.exists() and any(
-        path.is_dir() or not OWN_FILES.fullmatch(path.name) for path in out.iterdir()
-    ):
+    files = out.iterdir() if out.exists() else ()
+    if any(path.is_dir() or not OWN_FILES.fullmatch(path.name) for path in files):
         wanted = f"an empty or prepared folder at {out}"
         raise FileExistsError(f"Expected {wanted}, got other files. Choose another --output.")
 
@@ -336,12 +326,14 @@ def slot_config(
     tokenizer: str, recipe: Recipe, trust_remote_code: bool = False
 ) -> PunctuationRestorationConfig:
     """What text is converted with: settings of the tokenizer's model, or the recipe's, whose labels come first."""
+    settings = recipe.model
     try:
         config = AutoConfig.from_pretrained(tokenizer, trust_remote_code=trust_remote_code)
+        if isinstance(config, PunctuationRestorationConfig):
+            settings = vars(config)
     except (OSError, ValueError):  # a tokenizer without a model
-        config = None
-    given = vars(config) if isinstance(config, PunctuationRestorationConfig) else recipe.model
-    labels = recipe.model if "labels" in recipe.model else given
-    kept = {key: given[key] for key in WORD_KEYS if key in given}
+        pass
+    labels = recipe.model if "labels" in recipe.model else settings
+    kept = {key: settings[key] for key in WORD_KEYS if key in settings}
     kept |= {key: labels[key] for key in LABEL_KEYS if key in labels}
     return PunctuationRestorationConfig(**kept)

@@ -1,7 +1,7 @@
 """A recipe file (YAML) -> checked, frozen settings: which sources to read, how to weigh them, cut windows, train."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,9 +34,8 @@ class Source:
     validation: float | None = None  # share of its documents held out; None: the recipe's
     test: float | None = None  # share of its documents kept for test; None: the recipe's
     max_words: int | None = None  # stop reading after this many words
-    held_out: str | None = (
-        None  # file of hashes of ids, see `shards.read_hashes`, of documents that are not read
-    )
+    # File of hashes of ids, see `shards.read_hashes`, of documents that are not read.
+    held_out: str | None = None
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)
 
@@ -45,33 +44,27 @@ class Source:
 class Sampling:
     """How windows are cut from the words of the sources, see `data.sampling`."""
 
+    # Pieces of a window -> its share.
     lengths: Mapping[int, float] = field(
         default_factory=lambda: {32: 0.1, 64: 0.2, 128: 0.3, 256: 0.4}
     )
-    temperature: float = (
-        1.0  # a language is drawn with its weighted number of words to the power 1 / temperature
-    )
-    language_weights: Mapping[str, float] = field(
-        default_factory=dict
-    )  # times that, by language; 1 where absent
+    # A language is drawn with its weighted number of words to the power 1 / temperature,
+    temperature: float = 1.0
+    # times this, by language; 1 where absent.
+    language_weights: Mapping[str, float] = field(default_factory=dict)
     document_starts: float = 0.15  # share of windows that begin where a document begins
     document_ends: float = 0.15  # share of windows that end where a document ends
     # A window's last words are decided only at the end of a text. Windows that end anywhere would teach no mark there.
     sentence_ends: float = 0.5  # share of windows that end where a sentence ends
     sentence_starts: float = 0.1  # share of windows that begin after a sentence end
     filled_windows: float = 0.5  # share of windows that show some true marks in their slots
-    max_filled: float = (
-        0.5  # the share of shown slots in such a window is drawn evenly from 0 to this
-    )
-    utterances: float = (
-        0.0  # share of steps whose windows are utterances: whole sentences, as many as `stops` says
-    )
-    stops: Mapping[int, float] = field(
-        default_factory=lambda: {1: 0.5, 2: 0.3, 3: 0.2}
-    )  # shares by number of stops
-    questions: Mapping[str, float] = field(
-        default_factory=dict
-    )  # share of a language's windows that get a question
+    max_filled: float = 0.5  # the share of shown slots in these is drawn evenly from 0 to this
+    # Share of steps whose windows are utterances: whole sentences,
+    utterances: float = 0.0
+    # as many as this: number of sentences -> share.
+    stops: Mapping[int, float] = field(default_factory=lambda: {1: 0.5, 2: 0.3, 3: 0.2})
+    # Share of a language's windows that get a question.
+    questions: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,53 +101,43 @@ class Recipe:
     augmentation: Augmentation = field(default_factory=Augmentation)
     # How numbers, amounts, links and abbreviations of the texts are written, see `data.normalisation`
     spoken_forms: SpokenForms | None = None
-    leak_check: tuple[
-        str, ...
-    ] = ()  # benchmark files or folders, or tables of sentences, that no document may repeat
+    # Benchmark files or folders, or tables of sentences, that no document may repeat.
+    leak_check: tuple[str, ...] = ()
     model: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        sampling, augmentation = self.sampling, self.augmentation
-        lengths, stops = sampling.lengths, sampling.stops
-        names = [source.name for source in self.sources]
-        held_out = [
-            (self.validation, self.test),
-            *(held_out_shares(source, self) for source in self.sources),
-        ]
-        are_lengths = min(lengths, default=0) >= 8 and min(lengths.values()) >= 0 < sum(
-            lengths.values()
-        )
-        can_hold_out = all(min(pair) >= 0 and sum(pair) < 1 for pair in held_out)
-        shares = {
-            **asdict(sampling),
-            **asdict(augmentation),
-            **sampling.questions,
-            "temperature": 0,
-        }
+        sampling = self.sampling
+        changes = self.augmentation
+        names = sorted(source.name for source in self.sources)
+        can_hold_out = True
+        for part in (self, *resolved_sources(self)):
+            shares = part.validation, part.test
+            can_hold_out &= min(shares) >= 0 and sum(shares) < 1
+        numbers = {**asdict(sampling), **asdict(changes), **sampling.questions}
+        temperature = numbers.pop("temperature")
         outside = {
-            name: n for name, n in shares.items() if isinstance(n, int | float) and not 0 <= n <= 1
+            name: number
+            for name, number in numbers.items()
+            if isinstance(number, int | float) and not 0 <= number <= 1
         }
-        kinds = (
-            sampling.document_starts
-            + sampling.document_ends
-            + sampling.sentence_ends
-            + sampling.sentence_starts
-        )
+        at_documents = sampling.document_starts + sampling.document_ends
+        cut = at_documents + sampling.sentence_ends + sampling.sentence_starts
         expected = {
-            f"different source names, got {sorted(names)}": len(set(names)) == len(names),
+            f"different source names, got {names}": len(set(names)) == len(names),
             "weights of 0 or more": all(source.weight >= 0 for source in self.sources),
             "shares for validation and test of 0 or more, below 1 together": can_hold_out,
-            f"lengths of 8 pieces or more with shares, got {lengths}": are_lengths,
-            f"stops from 1 on with shares, got {stops}": min(stops, default=0) >= 1
-            and min(stops.values()) >= 0,
-            f"a temperature above 0, got {sampling.temperature}": sampling.temperature > 0,
+            f"lengths of 8 pieces or more with shares, got {sampling.lengths}": _are_shares(
+                sampling.lengths, least=8
+            ),
+            f"stops from 1 on with shares, got {sampling.stops}": _are_shares(
+                sampling.stops, least=1
+            ),
+            f"a temperature above 0, got {temperature}": temperature > 0,
             f"shares from 0 to 1, got {outside}": not outside,
-            f"starts and ends of documents and sentences of 1 at most together, got {kinds}": kinds
+            f"starts and ends of documents and sentences of 1 at most together, got {cut}": cut
             <= 1,
-            "substitute and delete of 1 at most together": augmentation.substitute
-            + augmentation.delete
-            <= 1,
+            "substitute and delete of 1 at most together": changes.substitute + changes.delete <= 1,
         }
         if wrong := [what for what, is_so in expected.items() if not is_so]:
             raise ValueError(
@@ -162,18 +145,27 @@ class Recipe:
             )
 
 
-def held_out_shares(source: Source, recipe: Recipe) -> tuple[float, float]:
-    """The shares of a source's documents for validation and for test: its own, or else the recipe's."""
-    validation = recipe.validation if source.validation is None else source.validation
-    return validation, recipe.test if source.test is None else source.test
+def _are_shares(shares: Mapping[int, float], least: int) -> bool:
+    """Whether these are shares of numbers from `least` on."""
+    return min(shares, default=0) >= least and min(shares.values()) >= 0 < sum(shares.values())
+
+
+def resolved_sources(recipe: Recipe) -> list[Source]:
+    """The sources of a recipe with their whole path, and with its shares where they have none of their own."""
+    sources = []
+    for source in recipe.sources:
+        own = {
+            "path": str(Path(recipe.root) / source.path),
+            "validation": recipe.validation if source.validation is None else source.validation,
+            "test": recipe.test if source.test is None else source.test,
+        }
+        sources.append(replace(source, **own))
+    return sources
 
 
 def text_files(recipe: Recipe) -> list[Path]:
     """All files of a recipe's sources; a `ValueError` for a source that has none."""
-    files: list[Path] = []
-    for source in recipe.sources:
-        files += list_files(Path(recipe.root) / source.path)
-    return files
+    return [file for source in resolved_sources(recipe) for file in list_files(Path(source.path))]
 
 
 def load_recipe(path: str | Path) -> Recipe:
@@ -190,41 +182,31 @@ def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
     `filters` and `max_words` at the top are every source's defaults; a source without `name` takes that of its file; an
     empty key counts as left out.
     """
-    given = {key: value for key, value in content.items() if value is not None}
-    content = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in given.items()
-    }
-    defaults, most, rows = (
-        content.pop("filters", {}),
-        content.pop("max_words", None),
-        content.pop("sources", ()),
-    )
-    sources = list[Source]()
+    fields: dict[str, Any] = {}
+    for key, value in content.items():
+        if value is not None:
+            fields[key] = tuple(value) if isinstance(value, list) else value
+    filters = fields.pop("filters", {})
+    max_words = fields.pop("max_words", None)
+    rows = fields.pop("sources", ())
+    sources = []
     for number, row in enumerate(rows if isinstance(rows, tuple) else [rows], 1):
         here = f"{where}, source {number}"
         if not isinstance(row, Mapping):
             raise ValueError(
                 f"Expected keys and values in {here}, got {row!r}. Write path and language there."
             )
-        row = {
-            "max_words": most,
-            **_named(row),
-            "filters": {**defaults, **(row.get("filters") or {})},
-        }
+        row = {"max_words": max_words, **_named(row)}
+        row["filters"] = {**filters, **(row.get("filters") or {})}
         sources.append(checked(Source, row, here))
-    return checked(Recipe, {**content, "sources": tuple(sources)}, where)
+    return checked(Recipe, {**fields, "sources": tuple(sources)}, where)
 
 
 def checked(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> AnySettings:
     """Build the dataclass `kind` and those in it; a `ValueError` for wrong keys, or values of another type."""
-    # True and False, which Python takes for numbers, become text where a number belongs; `5e-5`, which YAML takes for
-    # text, becomes a number.
-    hooks: dict[Any, Any] = {
-        int: lambda value: str(value) if isinstance(value, bool) else value,
-        float: _number,
-    }
     try:
-        return from_dict(kind, values, Config(strict=True, type_hooks=hooks))
+        config = Config(strict=True, type_hooks={int: _number, float: _number})
+        return from_dict(kind, values, config)
     except DaciteError as error:
         wanted = f" ({error.field_type})" if isinstance(error, WrongTypeError) else ""
         what = f"known keys and values of their types in {where}: {error}{wanted}"
@@ -232,14 +214,11 @@ def checked(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> A
 
 
 def _number(value: Any) -> Any:
+    """A value where a number belongs: `5e-5`, which YAML takes for text, is one; True and False are none."""
+    if isinstance(value, bool):
+        return str(value)
     try:
-        return (
-            float(value)
-            if isinstance(value, str)
-            else str(value)
-            if isinstance(value, bool)
-            else value
-        )
+        return float(value) if isinstance(value, str) else value
     except ValueError:
         return value
 
@@ -248,11 +227,12 @@ def read_labels(path: str | Path) -> dict[str, Any]:
     """The `labels` and `mark_labels` of a file (YAML or JSON), as a recipe's `model` has them, or of a recipe."""
     content = _read_content(Path(path))
     fields = content["model"] if isinstance(content.get("model"), dict) else content
-    found = {key: fields[key] for key in LABEL_KEYS if key in fields}
-    if not isinstance(found.get("labels"), list) or (fields is content and found != fields):
+    labels = {key: fields[key] for key in LABEL_KEYS if key in fields}
+    has_more = fields is content and labels != fields
+    if has_more or not isinstance(labels.get("labels"), list):
         wanted = f"in {path} 'labels' and perhaps 'mark_labels'"
         raise ValueError(f"Expected {wanted}, got {sorted(fields)}. See recipes/all-marks.yaml.")
-    return found
+    return labels
 
 
 def _read_content(path: Path) -> dict[str, Any]:
@@ -271,18 +251,18 @@ def _read_content(path: Path) -> dict[str, Any]:
         )
     if "base" not in content:
         return content
-    base = _read_content(path.parent / str(content.pop("base")))
-    rows = {_named(row)["name"]: row for row in base.get("sources") or ()}
+    merged = _read_content(path.parent / str(content.pop("base")))
+    rows = {_named(row)["name"]: row for row in merged.get("sources") or ()}
     only = content.pop("only", rows)
     if unknown := sorted(set(only) - set(rows)):
         raise ValueError(
             f"Expected in {path} names of the base's sources, got {unknown}. It has {sorted(rows)}."
         )
-    base["sources"] = [row for name, row in rows.items() if name in only]
-    shared = [
-        key for key in base if isinstance(base[key], dict) and isinstance(content.get(key), dict)
-    ]
-    return {**base, **content, **{key: {**base[key], **content[key]} for key in shared}}
+    merged["sources"] = [row for name, row in rows.items() if name in only]
+    for key, value in content.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = {**merged[key], **value} if both else value
+    return merged
 
 
 def _named(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ Of texts it knows hashes alone, which decide what is kept from training.
 import hashlib
 import itertools
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ from punctuation_restoration.pipeline.segmentation import SIMPLIFIED
 from punctuation_restoration.whole_files import write_whole, written_whole
 
 SHARD_BYTES = 30_000_000
+Arrays = Mapping[str, np.ndarray]  # of a shard, by name
 
 
 class Words(NamedTuple):
@@ -47,15 +49,17 @@ class Words(NamedTuple):
     def parted(self, n_words: int) -> tuple["Words", "Words"]:
         """The first `n_words`, and the others."""
         n_pieces = int(self.piece_counts[:n_words].sum(dtype=np.int64))
-        rows = list(zip(self, (n_pieces, n_words, n_words, n_words, n_words), strict=True))
-        return Words(*(array[:n] for array, n in rows)), Words(*(array[n:] for array, n in rows))
+        _, *rows = self
+        first = Words(self.piece_ids[:n_pieces], *(row[:n_words] for row in rows))
+        return first, Words(self.piece_ids[n_pieces:], *(row[n_words:] for row in rows))
 
 
 def make_words(
     ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, casings: np.ndarray | None = None
 ) -> Words:
     """Words of which no model has said anything; without `casings` nothing is known of these."""
-    casings = np.full(len(labels), UNKNOWN, dtype=np.uint8) if casings is None else casings
+    if casings is None:
+        casings = np.full(len(labels), UNKNOWN, dtype=np.uint8)
     return Words(ids, counts, labels, casings, np.zeros((len(labels), 0), dtype=np.uint8))
 
 
@@ -81,37 +85,34 @@ class WordStream:
     def __init__(
         self, path: str | Path, language: str = "", teacher_labels: np.ndarray | None = None
     ):
-        self.arrays = arrays = open_shard(path)
+        self.arrays = open_shard(path)
         self.language = language
-        self.piece_ids, self.piece_counts, self.labels = (
-            arrays["piece_ids"],
-            arrays["piece_counts"],
-            arrays["labels"],
-        )
-        self.n_words, self.borders = len(self.labels), document_borders(arrays)
-        self.casings = arrays.get("casings", np.broadcast_to(np.uint8(UNKNOWN), self.n_words))
-        self.teacher_labels = (
-            np.zeros((self.n_words, 0), dtype=np.uint8)
-            if teacher_labels is None
-            else teacher_labels
-        )
+        self.piece_ids = self.arrays["piece_ids"]
+        self.piece_counts = self.arrays["piece_counts"]
+        self.labels = self.arrays["labels"]
+        self.n_words = len(self.labels)
+        self.borders = document_borders(self.arrays)
+        unknown = np.broadcast_to(np.uint8(UNKNOWN), self.n_words)
+        self.casings = self.arrays.get("casings", unknown)
+        if teacher_labels is None:
+            teacher_labels = np.zeros((self.n_words, 0), dtype=np.uint8)
+        self.teacher_labels = teacher_labels
         self.offsets = np.zeros(self.n_words + 1, dtype=np.uint32)  # of each word's pieces
         np.cumsum(self.piece_counts, out=self.offsets[1:])
 
     def words(self, first: int, n_words: int) -> Words:
         """`n_words` words from `first` on, going round at the end, at most once."""
-        end = first + n_words
-        if end > self.n_words and first:
-            return joined(
-                self.words(first, self.n_words - first),
-                self.words(0, min(end - self.n_words, first)),
-            )
-        end = min(end, self.n_words)
-        rows = (
-            array[first:end]
-            for array in (self.piece_counts, self.labels, self.casings, self.teacher_labels)
+        n_more = min(first + n_words - self.n_words, first)
+        if n_more > 0:
+            return joined(self.words(first, self.n_words - first), self.words(0, n_more))
+        end = min(first + n_words, self.n_words)
+        return Words(
+            self.piece_ids[self.offsets[first] : self.offsets[end]],
+            self.piece_counts[first:end],
+            self.labels[first:end],
+            self.casings[first:end],
+            self.teacher_labels[first:end],
         )
-        return Words(self.piece_ids[self.offsets[first] : self.offsets[end]], *rows)
 
 
 def write_split(
@@ -119,41 +120,48 @@ def write_split(
 ) -> dict[str, Any]:
     """Write the documents of a split as shards of about `n_bytes`; gives their row of the index, with their counts."""
     files: list[dict[str, Any]] = []
-    counts, n_labels = Counter(n_documents=0, n_words=0, n_cased=0), np.zeros(256, dtype=np.int64)
-    n_rows = written = 0
+    n_documents = n_words = n_cased = n_rows = n_written = 0
+    n_labels = np.zeros(256, dtype=np.int64)
 
     def shard_of(document: PackedDocument) -> int:
-        nonlocal written
-        written += sum(array.nbytes for array in document.words)
-        return written // n_bytes
+        nonlocal n_written
+        n_written += sum(array.nbytes for array in document.words)
+        return n_written // n_bytes
 
     for _, group in itertools.groupby(documents, shard_of):
-        hashes, own_words, word_hashes = zip(*group, strict=True)
-        words = joined(*own_words)
-        starts = np.cumsum([0, *(len(own.labels) for own in own_words[:-1])])
+        hashes, parts, word_hashes = zip(*group, strict=True)
+        words = joined(*parts)
+        starts = np.cumsum([0, *(len(part.labels) for part in parts[:-1])])
         arrays = {
-            **{key: getattr(words, key) for key in ("piece_ids", "piece_counts", "labels")},
+            "piece_ids": words.piece_ids,
+            "piece_counts": words.piece_counts,
+            "labels": words.labels,
             "document_starts": starts.astype(np.uint32),
             "document_hashes": np.array(hashes, dtype=np.uint64),
             "word_hashes": np.array(word_hashes, dtype=np.uint64),
         }
-        if n_cased := int(np.count_nonzero(words.casings != UNKNOWN)):
+        is_cased = words.casings != UNKNOWN
+        if is_cased.any():
             arrays["casings"] = words.casings
         name = f"{stem}-{len(files):04d}.safetensors"
         save_arrays(arrays, folder / name)
         files.append({"file": name, "n_words": len(words.labels)})
-        counts.update(n_documents=len(hashes), n_words=len(words.labels), n_cased=n_cased)
+        n_documents += len(hashes)
+        n_words += len(words.labels)
+        n_cased += int(is_cased.sum())
         n_rows = max(n_rows, 1 + int(words.piece_ids.max()))  # what an embedding needs
         n_labels += np.bincount(words.labels, minlength=256)
     return {
         "shards": files,
-        **counts,
+        "n_documents": n_documents,
+        "n_words": n_words,
+        "n_cased": n_cased,
         "n_rows": n_rows,
         "n_labels": np.trim_zeros(n_labels, "b").tolist(),
     }
 
 
-def save_arrays(arrays: Mapping[str, np.ndarray], path: Path) -> None:
+def save_arrays(arrays: Arrays, path: Path) -> None:
     """Write arrays as a safetensors file, whole or not at all."""
     with written_whole(path) as beside:
         save_file(dict(arrays), beside)
@@ -175,77 +183,64 @@ def open_shard(path: str | Path) -> dict[str, np.ndarray]:
 def check_shards(index: Mapping[str, Any]) -> tuple[int, int]:
     """The numbers of words and pieces to train on. A `ValueError` names a shard that does not fit its index."""
     n_words = n_pieces = 0
-    for row in index["sources"]:
-        for split in ("train", "validation"):
-            for shard in row["splits"][split]["shards"]:
-                arrays = open_shard(shard["file"])
-                check_arrays(arrays, index, shard["file"])
-                if split == "train":
-                    n_words += len(arrays["labels"])
-                    n_pieces += len(arrays["piece_ids"])
+    limits = {"labels": len(index["labels"]), "piece_ids": index["n_vocabulary"]}
+    for split, shard in split_shards(index):
+        arrays = open_shard(shard["file"])
+        for name, limit in limits.items():
+            if arrays[name].max(initial=0) >= limit:
+                raise ValueError(
+                    f"Expected {name} below {limit} in {shard['file']}. Prepare the data again."
+                )
+        if split == "train":
+            n_words += len(arrays["labels"])
+            n_pieces += len(arrays["piece_ids"])
     return n_words, n_pieces
 
 
-def check_arrays(arrays: Mapping[str, np.ndarray], index: Mapping[str, Any], file: str) -> None:
-    """Check that the arrays of a shard fit one another and the numbers of labels and pieces."""
-    labels, ids = arrays["labels"], arrays["piece_ids"]
-    found = {
-        f"labels below {len(index['labels'])}": labels.max(initial=0) < len(index["labels"]),
-        f"pieces below {index['n_vocabulary']}": ids.max(initial=0) < index["n_vocabulary"],
-        "as many pieces as its words have": arrays["piece_counts"].sum(dtype=np.int64) == len(ids),
-        "one number of pieces a word": len(arrays["piece_counts"]) == len(labels),
-    }
-    if wrong := [what for what, is_so in found.items() if not is_so]:
-        raise ValueError(f"Expected {', '.join(wrong)} in {file}. Prepare the data again.")
+def split_shards(index: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """All shards of an index, each with the name of its split."""
+    for row in index["sources"]:
+        for split, counts in row["splits"].items():
+            for shard in counts["shards"]:
+                yield split, shard
 
 
-def document_borders(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
+def document_borders(arrays: Arrays) -> list[tuple[int, int]]:
     """First word and end of each document of a shard."""
     return list(itertools.pairwise([*arrays["document_starts"].tolist(), len(arrays["labels"])]))
 
 
-def document_keys(arrays: Mapping[str, np.ndarray]) -> list[tuple[int, int]]:
+def document_keys(arrays: Arrays) -> list[tuple[int, int]]:
     """The hashes of the id and of the words of each document of a shard."""
-    return list(
-        zip(arrays["document_hashes"].tolist(), arrays["word_hashes"].tolist(), strict=True)
-    )
-
-
-def shard_documents(path: str | Path) -> Iterator[PackedDocument]:
-    """The documents of a shard."""
-    stream = WordStream(path)
-    for (document, words), (first, end) in zip(
-        document_keys(stream.arrays), stream.borders, strict=True
-    ):
-        yield PackedDocument(document, stream.words(first, end - first), words)
+    hashes = arrays["document_hashes"].tolist()
+    return list(zip(hashes, arrays["word_hashes"].tolist(), strict=True))
 
 
 def write_index(folder: Path, index: Mapping[str, Any]) -> None:
     """Write the index of a prepared folder. It comes last, so a folder with an index is complete."""
-    write_whole(
-        folder / INDEX_NAME, json.dumps(index, ensure_ascii=False, indent=1).encode(), force=True
-    )
+    content = json.dumps(index, ensure_ascii=False, indent=1).encode()
+    write_whole(folder / INDEX_NAME, content, force=True)
 
 
 def hash_of_pieces(tokenizer: Any) -> str:
     """A hash of a tokenizer's vocabulary: data and models that share it read the same pieces."""
-    return hashlib.sha256(json.dumps(sorted(tokenizer.get_vocab().items())).encode()).hexdigest()[
-        :16
-    ]
+    pieces = json.dumps(sorted(tokenizer.get_vocab().items()))
+    return hashlib.sha256(pieces.encode()).hexdigest()[:16]
 
 
 def check_same_pieces(index: Mapping[str, Any], tokenizer: Any) -> None:
     """Check that data were prepared with the pieces of a tokenizer; data of earlier versions do not tell."""
-    if index.get("pieces", own := hash_of_pieces(tokenizer)) != own:
-        wanted, got = "data with the pieces of this model", f"those of {index['tokenizer']}"
+    if index.get("pieces") not in (None, hash_of_pieces(tokenizer)):
         raise ValueError(
-            f"Expected {wanted}, got {got}. Prepare them again with this model as --tokenizer."
+            f"Expected data with the pieces of this model, got those of {index['tokenizer']}. Prepare them again with "
+            "this model as --tokenizer."
         )
 
 
 def check_same_words(index: Mapping[str, Any], config: Any, name: str = "MODEL") -> None:
     """Check that data have the labels of a model, and its form of words."""
-    expected, got = config.label_names, [label["name"] for label in index["labels"]]
+    expected = config.label_names
+    got = [label["name"] for label in index["labels"]]
     if expected != got:
         raise ValueError(
             f"Expected data with the labels {expected}, got {got}. Train with the data's own labels (train.py --labels "
@@ -253,9 +248,10 @@ def check_same_words(index: Mapping[str, Any], config: Any, name: str = "MODEL")
             "this run."
         )
     for key in WORD_KEYS:
-        if (own := getattr(config, key)) != index[key]:
+        wanted = getattr(config, key)
+        if wanted != index[key]:
             raise ValueError(
-                f"Expected data with {key}={own}, got {index[key]}. Prepare it with --tokenizer {name}."
+                f"Expected data with {key}={wanted}, got {index[key]}. Prepare it with --tokenizer {name}."
             )
 
 
@@ -264,41 +260,38 @@ def read_index(*folders: str | Path) -> dict[str, Any]:
     indexes = [_read_one_index(Path(folder)) for folder in folders]
     for key in ("labels", "pieces", *WORD_KEYS):
         if any(index.get(key) != indexes[0].get(key) for index in indexes):
-            wanted = (
-                f"prepared data with the same {key}, those in {', '.join(map(str, folders))} differ"
-            )
+            wanted = f"prepared data with the same {key}"
             raise ValueError(
-                f"Expected {wanted}. Prepare all with the same --tokenizer and recipe."
+                f"Expected {wanted}, those in {', '.join(map(str, folders))} differ. Prepare all with the same "
+                "--tokenizer and recipe."
             )
-    sources = [row for index in indexes for row in index["sources"]]
+    languages: set[str] = set()
+    sources = []
+    mixed_case = Counter[str]()
+    for index in indexes:
+        languages.update(index["languages"])
+        sources += index["sources"]
+        mixed_case.update(index.get("mixed_case", {}))
+    # The same source prepared twice is two sources.
     for row, name in zip(sources, distinct_names([row["name"] for row in sources]), strict=True):
-        row["name"] = name  # the same source prepared twice is two sources
+        row["name"] = name
     return {
         **indexes[0],
         "n_vocabulary": max(index["n_vocabulary"] for index in indexes),
-        "languages": sorted({language for index in indexes for language in index["languages"]}),
+        "languages": sorted(languages),
         "sources": sources,
-        "mixed_case": dict(
-            sum(
-                (Counter(index.get("mixed_case", {})) for index in indexes), Counter()
-            ).most_common()
-        ),
+        "mixed_case": dict(mixed_case.most_common()),
     }
 
 
 def _read_one_index(folder: Path) -> dict[str, Any]:
-    path = folder / INDEX_NAME
+    """The index of a folder, in which shards have their whole path."""
     try:
-        index = json.loads(path.read_text(encoding="utf-8"))
+        index: dict[str, Any] = json.loads((folder / INDEX_NAME).read_text(encoding="utf-8"))
+        for _, shard in split_shards(index):
+            shard["file"] = str(folder / shard["file"])
         if missing := {"labels", "n_vocabulary", "languages", *WORD_KEYS} - set(index):
             raise ValueError(f"it lacks {sorted(missing)}")
-        for shard in (
-            shard
-            for row in index["sources"]
-            for own in row["splits"].values()
-            for shard in own["shards"]
-        ):
-            shard["file"] = str(folder / shard["file"])
         return index
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         what_to_do = "Run `punctuation-restoration prepare --output` with this folder first."
@@ -308,7 +301,7 @@ def _read_one_index(folder: Path) -> dict[str, Any]:
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
-    """Names, those that are there several times with their number behind them."""
+    """Names, each that is there several times followed by its number."""
     return [
         f"{name}-{number}" if names.count(name) > 1 else name for number, name in enumerate(names)
     ]
@@ -327,18 +320,20 @@ def split_of(document_hash: int, validation: float, test: float = 0.0) -> str:
 
 
 def read_hashes(path: str | None) -> frozenset[int]:
-    """The hashes in a file, 16 hexadecimal digits a line beside comments behind #; none without a file."""
-    if path and not Path(path).is_file():
+    """The hashes in a file, 16 hexadecimal digits a line, with comments after #; none without a file."""
+    if not path:
+        return frozenset()
+    if not Path(path).is_file():
         raise ValueError(
             f"Expected a file of hashes at {path}, found none. Check held_out in the recipe."
         )
-    found = set[int]()
-    for number, line in numbered_lines(Path(path)) if path else ():
+    hashes = set()
+    for number, line in numbered_lines(Path(path)):
         text = line.partition("#")[0].strip()
-        if text and (len(text) != 16 or text.strip("0123456789abcdefABCDEF")):
-            place = f"{path}, line {number}"
+        if text and not re.fullmatch("[0-9a-fA-F]{16}", text):
             raise ValueError(
-                f"Expected 16 hexadecimal digits in {place}, got {text!r:.60}. Write it again."
+                f"Expected 16 hexadecimal digits in {path}, line {number}, got {text!r:.60}. Write it again."
             )
-        found.update({int(text, 16)} if text else ())
-    return frozenset(found)
+        if text:
+            hashes.add(int(text, 16))
+    return frozenset(hashes)

@@ -14,7 +14,7 @@ from punctuation_restoration.data.readers import (
     plain_stem,
     read_documents,
 )
-from punctuation_restoration.data.recipe import held_out_shares, load_recipe
+from punctuation_restoration.data.recipe import load_recipe, resolved_sources
 from punctuation_restoration.data.shards import open_shard, read_hashes, read_index, split_of
 from punctuation_restoration.evaluation.benchmarks import BENCHMARKS
 from punctuation_restoration.evaluation.examples import (
@@ -89,7 +89,7 @@ def held_out_of_recipe(
     words are written, and their units say it. A `ValueError` if the recipe lacks a source, or a text cannot be read.
     """
     made = load_recipe(recipe)
-    sources = {source.name: source for source in made.sources}
+    sources = {source.name: source for source in resolved_sources(made)}
     if missing := sorted(set(names) - set(sources)):
         raise ValueError(
             f"Expected the sources {missing} in recipe {made.name!r}, which has none. Choose --recipe."
@@ -97,11 +97,10 @@ def held_out_of_recipe(
     examples: list[Example] = []
     for source in (sources[name] for name in names):
         listed = read_hashes(source.held_out)
-        share, _ = held_out_shares(source, made)
         held_out = []
-        for document in read_documents(Path(made.root) / source.path, source.text_field):
+        for document in read_documents(source.path, source.text_field):
             number = hash_id(document.id)
-            by_share = split_of(number, share) == "validation"
+            by_share = split_of(number, source.validation) == "validation"
             if number in listed if listed else by_share:
                 held_out.append(document)
         bounds = source.filters
