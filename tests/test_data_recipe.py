@@ -92,6 +92,7 @@ def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
         ({"sampling": {"document_starts": 0.6, "document_ends": 0.6}}, "sentences of 1 at most together, got 1.8"),
         ({"sampling": {"questions": {"ms": 2}}}, "shares from 0 to 1, got {'ms': 2}"),
         ({"sampling": {"temperature": 0}}, "temperature above 0, got 0"),
+        ({"sampling": {"max_passes": 0}}, "max_passes above 0, got 0"),
         ({"augmentation": {"rate": 1.5}}, "shares from 0 to 1, got {'rate': 1.5}"),
         ({"augmentation": {"substitute": 0.7, "delete": 0.7}}, "substitute and delete"),
         ({"validation": 1.0}, "shares for validation and test"),

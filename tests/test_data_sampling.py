@@ -137,6 +137,42 @@ def test_every_step_mixes_the_languages_by_temperature_and_weight(index: dict[st
         sampler(index)
 
 
+def test_no_source_is_read_more_often_than_max_passes_allow(tmp_path: Path) -> None:
+    """A small source with a large weight: other sources of its language fill up, then other languages."""
+    n_words = {"small": 100, "large": 5_000, "other": 1_000}
+    rows = []
+    for name, language in (("small", "en"), ("large", "en"), ("other", "ms")):
+        split = shards.write_split(tmp_path, name, [document(0, [0, 0, 0, 0, 2] * (n_words[name] // 5))])
+        rows.append(
+            {"name": name, "language": language, "weight": 50.0 if name == "small" else 1.0, "splits": {"train": split}}
+        )
+    index = {"sources": rows, "labels": DEFAULT_LABELS}
+    for row in rows:
+        for shard in row["splits"]["train"]["shards"]:
+            shard["file"] = tmp_path / shard["file"]
+
+    def passes(n_steps: int, max_passes: float | None) -> dict[str, float]:
+        sampling = Sampling(lengths={32: 1.0}, language_weights={"en": 1.0, "ms": 9.0}, max_passes=max_passes)
+        drawn = WindowSampler(index, sampling, 960, STOPS, 3, n_steps)
+        read = dict.fromkeys(n_words, 0)
+        names = [row["name"] for row in sorted(rows, key=lambda row: row["language"])]
+        for step in range(n_steps):
+            plan = drawn.plan(step)
+            for row, stream_id in enumerate(plan.stream_ids.tolist()):
+                read[names[stream_id]] += len(drawn.cut(plan, row).words.labels)
+        return {name: read[name] / n_words[name] for name in read}
+
+    free, few, more = passes(20, None), passes(20, 2.0), passes(20, 5.0)
+    assert free["small"] > 10
+    assert free["other"] > 2.5
+    assert few["small"] == pytest.approx(2, rel=0.25)
+    assert few["other"] == pytest.approx(2, rel=0.25)
+    assert few["large"] > more["large"] > free["large"]
+    assert more["small"] == pytest.approx(5, rel=0.25)
+    with pytest.raises(ValueError, match=r"max_passes allows \d+% of them"):
+        passes(200, 1.0)
+
+
 def test_windows_begin_and_end_where_they_should(index: dict[str, Any]) -> None:
     nowhere = dict.fromkeys(("document_starts", "document_ends", "sentence_ends", "sentence_starts"), 0.0)
 

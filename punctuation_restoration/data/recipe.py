@@ -52,6 +52,7 @@ class Sampling:
     temperature: float = 1.0
     # times this, by language; 1 where absent.
     language_weights: Mapping[str, float] = field(default_factory=dict)
+    max_passes: float | None = None  # times that a run may read a source; other sources fill up
     document_starts: float = 0.15  # share of windows that begin where a document begins
     document_ends: float = 0.15  # share of windows that end where a document ends
     # A window's last words are decided only at the end of a text. Windows that end anywhere would teach no mark there.
@@ -116,6 +117,7 @@ class Recipe:
             can_hold_out &= min(shares) >= 0 and sum(shares) < 1
         numbers = {**asdict(sampling), **asdict(changes), **sampling.questions}
         temperature = numbers.pop("temperature")
+        max_passes = numbers.pop("max_passes")
         outside = {
             name: number
             for name, number in numbers.items()
@@ -134,6 +136,7 @@ class Recipe:
                 sampling.stops, least=1
             ),
             f"a temperature above 0, got {temperature}": temperature > 0,
+            f"max_passes above 0, got {max_passes}": max_passes is None or max_passes > 0,
             f"shares from 0 to 1, got {outside}": not outside,
             f"starts and ends of documents and sentences of 1 at most together, got {cut}": cut
             <= 1,

@@ -54,6 +54,7 @@ class WindowSampler:
     pieces_per_step: int  # all processes and accumulated batches together
     stop_ids: Sequence[int]  # label ids that end a sentence
     seed: int  # of the whole run
+    n_steps: int = 1  # planned for the whole run, for `max_passes`
     # A model's probabilities of the labels of a shard's words, (n_words, M) uint8.
     teacher_labels: Callable[[Path], np.ndarray] | None = None
 
@@ -71,6 +72,10 @@ class WindowSampler:
         self.probabilities = stream_probabilities(
             np.array(weighted_words), np.array(languages), self.sampling
         )
+        if self.sampling.max_passes:
+            n_pieces = np.array([len(stream.piece_ids) for stream in self.streams])
+            limits = self.sampling.max_passes * n_pieces / (self.n_steps * self.pieces_per_step)
+            self.probabilities = bounded(self.probabilities, limits, np.array(languages))
         self._edges = np.cumsum(self.probabilities)
         self._sentences = [sentence_borders(stream, self.stop_ids) for stream in self.streams]
         self.questions = self._find_questions() if any(self.sampling.questions.values()) else {}
@@ -214,6 +219,34 @@ def stream_probabilities(
             "Expected training words with a weight above 0, got none. Check the weights in the recipe."
         )
     return probabilities / probabilities.sum()
+
+
+def bounded(probabilities: np.ndarray, limits: np.ndarray, languages: np.ndarray) -> np.ndarray:
+    """The probabilities of streams, (n_streams,), none of them above its limit.
+
+    What a stream loses goes to the others of its language, in proportion; where these are at their limits too, to those
+    of all languages.
+
+    Raises:
+        ValueError: if the limits leave no room.
+    """
+    if (room := limits.sum()) < 1:
+        raise ValueError(
+            f"Expected text for all steps of the run, max_passes allows {room:.0%} of them. Lower max_steps, raise "
+            "max_passes, or prepare more text."
+        )
+    probabilities = probabilities.copy()
+    is_full = np.zeros(len(limits), dtype=bool)
+    while (is_above := probabilities > limits + 1e-12).any():
+        excess = np.where(is_above, probabilities - limits, 0.0)
+        probabilities -= excess
+        is_full |= is_above
+        free = np.where(is_full, 0.0, probabilities)
+        for language in np.unique(languages[is_above]):
+            is_own = languages == language
+            takers = free * is_own if (free * is_own).any() else free
+            probabilities += excess[is_own].sum() * takers / takers.sum()
+    return probabilities
 
 
 def sentence_borders(stream: WordStream, stop_ids: Sequence[int]) -> np.ndarray:

@@ -71,6 +71,7 @@ def batch_source(
         settings.pieces_per_batch * settings.accumulate * n_processes,
         stop_label_ids(config.labels),
         settings.seed,
+        settings.max_steps or 1,
         teacher.of_shard if teacher else None,
     )
     if teacher and not any(stream.teacher_labels.any() for stream in sampler.streams):
