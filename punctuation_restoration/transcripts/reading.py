@@ -71,13 +71,10 @@ def read_source(source: str, file_format: str, keys: Mapping[str, str] | None = 
     if file_format not in FORMATS:
         raise ValueError(f"Expected a format among {', '.join(FORMATS)}, got {file_format!r}.")
     if file_format != "json" and not source.strip("\ufeff \t\r\n"):
-        return Transcript(
-            source, file_format, []
-        )  # an empty recording: nothing to restore, and no fault
-    if file_format in ("json", "jsonl"):
-        read = read_json if file_format == "json" else read_json_lines
-        return read(source, keys)
-    return _READERS[file_format](source)
+        return Transcript(source, file_format, [])  # an empty recording: no fault
+    if file_format in _READERS:
+        return _READERS[file_format](source)
+    return (read_json if file_format == "json" else read_json_lines)(source, keys)
 
 
 def read_bytes(

@@ -5,6 +5,7 @@ place by `RestoredTranscript.source` instead.
 """
 
 import html
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -18,8 +19,9 @@ from .reading import FORMATS
 from .restoring import RestoredSpeech, RestoredTranscript, SpokenWord
 
 _CLAUSE_MARKS = "".join(known_marks(",;:—"))
-# A further cue costs most, then a break where no mark stands, then uneven lengths.
-_CUE_COST, _NO_MARK_COST = 1000.0, 100.0
+_MARK_COST = (
+    0.3  # of a break after a mark, beside one elsewhere: so much farther from the middle it may be
+)
 _MIN_SECONDS = 0.83  # of a cue, after the guide that `CueLimits` names: 5/6 of a second
 _PAUSE = (
     2.0  # seconds of silence that end a cue: what comes after it is not shown before it is said
@@ -85,25 +87,19 @@ def write_as(
                     blocks.append(f"{n}\n{times.replace('.', ',')}\n{text}\n")
             return "\n".join(blocks)
         case "json":
-            rows = [_row(speech) for speech in speeches] or [
-                {"text": "", "words": [], "sentences": []}
-            ]
-            return (
-                json_text(rows[0] if len(rows) == 1 else rows, ensure_ascii=False, indent=2) + "\n"
-            )
+            rows: Any = list(map(_row, speeches))
+            if len(rows) < 2:
+                rows = rows[0] if rows else {"text": "", "words": [], "sentences": []}
+            return json_text(rows, ensure_ascii=False, indent=2) + "\n"
         case "jsonl":
-            return "".join(
-                json_text(_row(speech), ensure_ascii=False) + "\n" for speech in speeches
-            )
+            return "".join(json_text(_row(one), ensure_ascii=False) + "\n" for one in speeches)
     raise ValueError(f"Expected a format to write among {', '.join(FORMATS)}, got {file_format!r}.")
 
 
 def _clock_time(seconds: float) -> str:
     """`01:02:03.450`."""
-    minutes, milliseconds = divmod(round(seconds * 1000), 60_000)
-    return (
-        f"{minutes // 60:02}:{minutes % 60:02}:{milliseconds // 1000:02}.{milliseconds % 1000:03}"
-    )
+    minutes, rest = divmod(round(seconds, 3), 60)
+    return f"{minutes // 60:02.0f}:{minutes % 60:02.0f}:{rest:06.3f}"
 
 
 def _row(restored: RestoredSpeech) -> dict[str, Any]:
@@ -132,15 +128,13 @@ def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[tuple[float, 
             "Expected speech with times to make cues of, got none. Plain text cannot become subtitles."
         )
     cues: list[tuple[float, float, list[str]]] = []
-    for sentence in _between_pauses(restored):
-        shown = [word.shown for word in sentence]
-        for start, end in _split(shown, limits):
-            first, last = sentence[start], sentence[end - 1]
-            begins = restored.clock.between(first.start, first.end)[0] or 0.0
-            ends = restored.clock.between(last.start, last.end)[1] or 0.0
+    for words in _between_pauses(restored):
+        for part in _split(words, limits):
+            begins = restored.clock.between(part[0].start, part[0].end)[0] or 0.0
+            ends = restored.clock.between(part[-1].start, part[-1].end)[1] or 0.0
             if cues and cues[-1][1] <= ends:
                 begins = max(begins, cues[-1][1])
-            cues.append((begins, max(begins, ends), _lines(shown[start:end], limits) or []))
+            cues.append((begins, max(begins, ends), _lines(part, limits) or []))
     cues.sort(key=itemgetter(0))
     for n, (begins, ends, lines) in enumerate(cues):
         needed = max(_MIN_SECONDS, sum(map(_width, lines)) / limits.characters_per_second)
@@ -163,44 +157,37 @@ def _between_pauses(restored: RestoredSpeech) -> Iterator[list[SpokenWord]]:
         yield part
 
 
-def _split(words: Sequence[str], limits: CueLimits) -> Iterator[tuple[int, int]]:
-    """The cheapest way to cut a sentence into cues, by dynamic programming over the words: first and end of each."""
-    ways: list[tuple[float, int]] = [
-        (0.0, 0)
-    ]  # for the first words: the cost, and where the last cue begins
-    for end in range(1, len(words) + 1):
-        is_clause = end == len(words) or words[end - 1].rstrip()[-1:] in _CLAUSE_MARKS
-        best = (float("inf"), end - 1)
-        for start in range(end - 1, -1, -1):
-            if _lines(words[start:end], limits) is None:
+def _split(words: list[SpokenWord], limits: CueLimits) -> Iterator[list[SpokenWord]]:
+    """A sentence in few parts that fit into a cue, about equally long, after marks where there are any."""
+    while _lines(words, limits) is None:
+        widths = list(itertools.accumulate(_width(word.shown) for word in words))
+        n_cues = max(2, -(-widths[-1] // (limits.line_width * limits.n_lines)))
+        costs: dict[int, float] = {}
+        for n, width in enumerate(widths[:-1], start=1):
+            if n > 1 and _lines(words[:n], limits) is None:
                 break
-            uneven = (
-                1 - _width("".join(words[start:end])) / (limits.line_width * limits.n_lines)
-            ) ** 2
-            best = min(
-                best, (ways[start][0] + _CUE_COST + _NO_MARK_COST * (not is_clause) + uneven, start)
-            )
-        ways.append(best)
-    borders = [len(words)]
-    while borders[-1]:
-        borders.append(ways[borders[-1]][1])
-    return zip(borders[:0:-1], borders[-2::-1], strict=True)
+            has_mark = words[n - 1].text.rstrip()[-1:] in _CLAUSE_MARKS
+            costs[n] = abs(width - widths[-1] / n_cues) * (_MARK_COST if has_mark else 1)
+        cut = min(costs, key=costs.__getitem__)
+        yield words[:cut]
+        words = words[cut:]
+    yield words
 
 
-def _lines(words: Sequence[str], limits: CueLimits) -> list[str] | None:
+def _lines(words: Sequence[SpokenWord], limits: CueLimits) -> list[str] | None:
     """As few lines as will do, as even as they can be; None where too many are needed. A single word always fits."""
-    total = _width("".join(words))
-    if total <= limits.line_width or len(words) == 1:
-        return ["".join(words).strip()]
-    for n_lines in range(2, limits.n_lines + 1):
-        for width in range(-(-total // n_lines) - 1, limits.line_width + 1):
-            lines = [""]
-            for word in words:  # fill one line after another
-                if lines[-1] and _width(lines[-1] + word) > width:
-                    lines.append("")
-                lines[-1] += word
-            if len(lines) <= n_lines and max(map(_width, lines)) <= width:
-                return [line.strip() for line in lines]
+    total = _width("".join(word.shown for word in words))
+    n_lines = -(-total // limits.line_width)
+    if n_lines <= 1 or len(words) == 1:
+        return ["".join(word.shown for word in words).strip()]
+    for width in range(total // n_lines, limits.line_width + 1):
+        lines = [""]
+        for word in words:  # fill one line after another
+            if lines[-1] and _width(lines[-1] + word.shown) > width:
+                lines.append("")
+            lines[-1] += word.shown
+        if len(lines) <= limits.n_lines and max(map(_width, lines)) <= width:
+            return [line.strip() for line in lines]
     return None
 
 
