@@ -104,71 +104,74 @@ def _restore(args: Namespace, load: Load) -> int:
 
 def _planned(args: Namespace) -> tuple[list[Job], list[tuple[Path, str]]]:
     """Pair every input of the command line with its target; gives what is to be done, and what cannot be, and why."""
-    jobs, found = [Job(None, args.output)], list[tuple[Path, Path | str]]()
+    problems: list[tuple[Path, str]] = []
+    jobs = [Job(None, args.output)]
     if args.text is None and args.files and args.files != [Path("-")]:
-        found = list(_found(args))
-        jobs = _paired(args, [(file, name) for file, name in found if isinstance(name, Path)])
+        jobs = _paired(args, list(_found(args, problems)))
     elif args.into_folder:
         raise OptionError(
             f"Expected --output FILE for text without a name, got the folder {args.output}."
         )
-    if args.skip_existing:
-        jobs = [
-            job
-            for job in jobs
-            if job.target is None or is_special(job.target) or not job.target.exists()
-        ]
     existing = [
-        job.target
-        for job in jobs
-        if job.target and job.target.exists() and not is_special(job.target)
+        job for job in jobs if job.target and job.target.exists() and not is_special(job.target)
     ]
-    if existing and not args.force:
+    if args.skip_existing:
+        jobs = [job for job in jobs if job not in existing]
+    elif existing and not args.force:
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
-        what_to_do = "Use --force to overwrite, or --skip-existing."
-        raise OptionError(f"Expected new files, got {existing[0]}{more}, which exist. {what_to_do}")
-    return jobs, [(file, why) for file, why in found if isinstance(why, str)]
+        wrong = f"got {existing[0].target}{more}, which exist"
+        raise OptionError(
+            f"Expected new files, {wrong}. Use --force to overwrite, or --skip-existing."
+        )
+    return jobs, problems
 
 
-def _found(args: Namespace) -> Iterator[tuple[Path, Path | str]]:
-    """Each file to read, and its path below the output folder, or why it cannot be read.
+def _found(args: Namespace, problems: list[tuple[Path, str]]) -> Iterator[tuple[Path, Path]]:
+    """Each file to read, and its path below the output folder; what cannot be read goes to the problems.
 
     Of folders and their sub-folders these are the files of known formats in order of their names; hidden ones, and the
     output folder itself, are left out.
     """
     output = args.output and args.output.resolve()
+
+    def note(error: OSError) -> None:
+        problems.append((Path(error.filename), error.strerror or str(error)))
+
     for given in args.files:
-        if not given.is_dir():
-            yield given, Path(given.name) if given.exists() else "no such file or folder"
-            continue
-        below, unread = list[Path](), list[OSError]()
-        for parent, folders, names in os.walk(given, onerror=unread.append):
-            shown = sorted(name for name in folders if not name.startswith("."))
-            folders[:] = [name for name in shown if Path(parent, name).resolve() != output]
-            known = (
-                name
-                for name in sorted(names)
-                if transcripts.format_of_name(name) and not name.startswith(".")
-            )
-            below += [Path(parent, name) for name in known]
-        yield from ((file, file.relative_to(given)) for file in below)
-        yield from ((Path(error.filename), error.strerror or str(error)) for error in unread)
-        if not below:
-            yield given, "no file in it has a known extension; use --format on single files"
+        if not given.exists():
+            problems.append((given, "no such file or folder"))
+        elif not given.is_dir():
+            yield given, Path(given.name)
+        else:
+            below: list[Path] = []
+            for parent, folders, names in os.walk(given, onerror=note):
+                folders[:] = [
+                    name
+                    for name in sorted(folders)
+                    if name[0] != "." and Path(parent, name).resolve() != output
+                ]
+                known = filter(transcripts.format_of_name, sorted(names))
+                below += [Path(parent, name) for name in known if name[0] != "."]
+            yield from ((file, file.relative_to(given)) for file in below)
+            if not below:
+                what_to_do = "use --format on single files"
+                problems.append((given, f"no file in it has a known extension; {what_to_do}"))
 
 
 def _paired(args: Namespace, found: list[tuple[Path, Path]]) -> list[Job]:
     output = args.output
     is_single = len(args.files) == 1 and not args.files[0].is_dir()
-    if output is None and (len(found) > 1 or not is_single):
-        raise OptionError("Expected --output FOLDER for several files, got none. Add it.")
-    if output is None or (is_single and not args.into_folder):
+    if is_single and not args.into_folder:
         return [Job(file, output) for file, _ in found]
-    if not output.is_dir() and (
-        output.exists() or (transcripts.format_of_name(output.name) and not args.into_folder)
-    ):
-        wrong = f"got {output}, {'which is a file' if output.exists() else 'the name of a file'}"
-        raise OptionError(f"Expected --output FOLDER for several files, {wrong}. Name another.")
+    got = "none"
+    if output is not None and not args.into_folder:
+        is_named = transcripts.format_of_name(output.name)
+        got = f"{output}, the name of a file" if is_named else ""
+        got = f"{output}, which is a file" if output.exists() else got
+    if output is None or (got and not args.into_folder):
+        raise OptionError(
+            f"Expected --output FOLDER for several files, got {got}. Name a folder with it."
+        )
     sources: dict[Path, Path] = {}
     for file, name in found:
         target = output / (name.with_suffix(f".{args.to}") if args.to else name)
@@ -186,39 +189,37 @@ def _restore_one(job: Job, args: Namespace, load: Load, position: str) -> tuple[
     at_fault = name = str(job.source or ("standard input" if args.text is None else "--text"))
     try:
         if args.text is not None:
-            content, encoding = f"{args.text}\n".encode("utf-8", "surrogateescape"), "utf-8"
+            content = f"{args.text}\n".encode("utf-8", "surrogateescape")
+            transcript, encoding = transcripts.read_bytes(content, args.format or "txt", name=name)
         else:
-            content, encoding = (
-                job.source.read_bytes() if job.source else sys.stdin.buffer.read(),
-                args.encoding,
+            content = job.source.read_bytes() if job.source else sys.stdin.buffer.read()
+            transcript, encoding = transcripts.read_bytes(
+                content, args.format, name=name, encoding=args.encoding, keys=args.keys
             )
-        file_format = args.format or (None if args.text is None else "txt")
-        transcript, own = transcripts.read_bytes(
-            content, file_format, name=name, encoding=encoding, keys=args.keys
-        )
         for speech in transcript.speeches if args.lines and transcript.format == "txt" else ():
             speech.part_lines()
-        n_more = len(transcript.warnings) - MAX_WARNINGS
-        shown = transcript.warnings[:MAX_WARNINGS] + [f"and {n_more} warnings more"] * (n_more > 0)
-        for warning in [] if args.quiet else shown:
-            say(f"{name}: {warning}")
-        n_characters = sum(len(speech.text) for speech in transcript.speeches)
-        about: Any = {
-            "desc": position + name[-40:],
-            "unit": " characters",
-            "unit_scale": True,
-            "leave": False,
-        }
-        with tqdm(
-            total=n_characters, disable=args.quiet or None, **about
-        ) as bar:  # None: shown on a terminal
-            parts = _restored(transcript, own, args, load, bar)
+        if not args.quiet:
+            for warning in transcript.warnings[:MAX_WARNINGS]:
+                say(f"{name}: {warning}")
+            if len(transcript.warnings) > MAX_WARNINGS:
+                say(f"{name}: and {len(transcript.warnings) - MAX_WARNINGS} warnings more")
+        with (
+            tqdm(
+                total=sum(len(speech.text) for speech in transcript.speeches),
+                disable=args.quiet or None,  # None: shown on a terminal
+                desc=position + name[-40:],
+                unit=" characters",
+                unit_scale=True,
+                leave=False,
+            ) as bar
+        ):
+            parts = _restored(transcript, encoding, args, load, bar)
             at_fault = str(job.target or "standard output")
-            if job.target is not None:
+            if job.target is None:
+                _write_out(parts)
+            else:
                 like = job.source if job.source and job.source.is_file() else None
                 write_whole(job.target, parts, args.force, like)
-            else:
-                _write_out(parts)
     except BrokenPipeError:
         raise
     except OSError as error:
