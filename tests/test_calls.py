@@ -143,16 +143,12 @@ def test_segments_and_words_come_back_as_what_they_were(restore, kind, kind_of_w
     assert [attributes(word) for word in found[0]["words"]] == words
 
 
-def test_what_faster_whisper_returns_comes_back_as_a_pair(restore):
-    about = SimpleNamespace(language="en", duration=5.5)
+def test_segments_that_faster_whisper_generates_come_back_as_a_list(restore):
     given = segments(Segment, Word)
-    for pair in ((iter(given), about), (given, about), ((one for one in given), about)):
-        assert restore_transcript(restore, pair) == (restore_transcript(restore, given), about)
-    assert restore_transcript(restore, [(given, about), {"text": "hello"}])[0] == (
-        restore_transcript(restore, given),
-        about,
-    )
-    assert restore_transcript(restore, (iter([]), about)) == ([], about)
+    assert restore_transcript(restore, iter(given)) == restore_transcript(restore, given)
+    assert restore_transcript(restore, iter([])) == []
+    with pytest.raises(ValueError, match=r"\[1\]: Expected .* got the keys language"):  # what comes beside them
+        restore_transcript(restore, (iter(given), SimpleNamespace(language="en", duration=5.5)))
 
 
 class Reply:

@@ -11,7 +11,6 @@ their keys tell.
 
 import contextlib
 import copy
-import dataclasses
 import functools
 import itertools
 import re
@@ -122,13 +121,11 @@ def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
     new = {str(name): _rebuilt(getattr(value, str(name)), branch) for name, branch in tree.items()}
     if hasattr(value, "_replace"):
         return value._replace(**new)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.replace(value, **new)
     changed = copy.copy(value)
     # Lists before texts, which may be computed from them and then are right already.
     for name, inner in sorted(new.items(), key=lambda item: isinstance(item[1], str)):
         with contextlib.suppress(AttributeError):
-            setattr(changed, name, inner)
+            object.__setattr__(changed, name, inner)  # of frozen dataclasses, too
         if getattr(changed, name) != inner:
             raise ValueError(
                 f"Expected an object whose {name!r} can be written, got a {type(value).__name__}, which computes it. "
@@ -153,7 +150,7 @@ def read_transcripts(value: Any, keys: Keys | None = None) -> list[Recognised] |
         )
     if isinstance(value, Iterator):
         value = list(value)
-    entries = () if _is_pair(value) else as_list(value) or ()
+    entries = as_list(value) or ()
     is_one = all(isinstance(entry, str) for entry in entries)
     if is_one or any(_is_part(entry, n, keys) for n, entry in enumerate(entries)):
         return _Reader(keys).read(value)
@@ -165,12 +162,6 @@ def read_transcripts(value: Any, keys: Keys | None = None) -> list[Recognised] |
             raise ValueError(f"[{n}]: {error}") from error
         transcripts.append(replace(one, warnings=[f"[{n}]: {text}" for text in one.warnings]))
     return transcripts
-
-
-def _is_pair(value: Any) -> bool:
-    """Whether this is what faster-whisper's `transcribe` returns: its segments, and an object about the recording."""
-    is_of_two = isinstance(value, tuple) and len(value) == 2
-    return is_of_two and hasattr(value[1], "language") and not isinstance(value[0], str)
 
 
 def _is_part(value: Any, n: int, keys: Keys) -> bool:
@@ -282,12 +273,10 @@ class _Reader:
     def read(self, value: Any) -> Recognised:
         value = list(value) if isinstance(value, Iterator) else value
         whole = Part({}, (), self.keys)
-        value = (list(value[0]), value[1]) if _is_pair(value) else value
-        spoken, way = (value[0], (0,)) if _is_pair(value) else (value, ())
-        self._collect(spoken, way, way, whole)
+        self._collect(value, (), (), whole)
         layers = self._to_read()
-        if not self.layers and as_list(spoken) != []:
-            _check_is_silent(spoken, whole)
+        if not self.layers and as_list(value) != []:
+            _check_is_silent(value, whole)
         elif layers:
             for pattern, part, entry in self.without_text:
                 if layers[0].pattern[: len(pattern)] == pattern:
@@ -463,26 +452,18 @@ class _Reader:
     def _time_words(self) -> None:
         """FunASR has times in a list of their own, a pair for each word or Han character."""
         for text in self.said:
-            pairs = as_list(text.part.members.get("timestamp")) or (None,)
-            if not all(map(as_list, pairs)):
-                continue
-            places = [
-                (at + word.start() - start, at + word.end() - start)
-                for start, end, at in text.said.parts
-                for word in _TOKEN.finditer(text.string, start, end)
-            ]
-            if len(pairs) == len(places):
-                times = [tuple(map(seconds, pair)) for pair in pairs]
-                self.spans = [
-                    TimedSpan(*span, time) for span, time in zip(places, times, strict=True)
-                ]
-            else:
-                problem = f"the {len(pairs)} times are not one for each word"
-                self._warn(text.part.way, f"{problem}; they are not used")
+            times = as_list(text.part.members.get("timestamp")) or ()
+            words = list(_TOKEN.finditer(text.string))
+            if text.said.parts and len(words) == len(times):
+                start, _, at = text.said.parts[0]
+                for word, time in zip(words, times, strict=True):
+                    span = at + word.start() - start, at + word.end() - start
+                    self.spans.append(TimedSpan(*span, tuple(map(seconds, as_list(time) or ()))))
 
     def _name_unknown(self) -> None:
         parts = [text.part for layer in self.layers.values() for text in layer.texts]
         unknown = {str(key) for part in parts for key in part.members if looks_like_time(key)}
+        unknown |= {"timestamp" for part in parts if as_list(part.members.get("timestamp"))}
         if unknown:
             names = ", ".join(map(repr, sorted(unknown)))
             self._warn((), f"{names} may tell times and are not read; name them in `keys`")

@@ -226,8 +226,8 @@ def restore_transcript(
     A dictionary with times gets the key "sentences", as a file does.
 
     Args:
-        value: a dictionary or an object; a list, tuple or iterator of segments, of words or of transcripts; or the
-            pair of faster-whisper, its segments and what it tells about them (`docs/transcripts.md`).
+        value: a dictionary or an object, or a list, tuple or iterator of segments, of words or of transcripts
+            (`docs/transcripts.md`).
         keys: names of the value's own keys that are not known: `{"text": "content", "speaker": "participant.name"}`,
             also "start" and "end".
         options: keywords of the pipeline.
