@@ -299,11 +299,15 @@ class _Reader:
     def _collect(self, value: Any, way: Way, pattern: Way, above: Part, n_deep: int = 0) -> int:
         """Find the texts in a value; returns how many there are."""
         key = plain(pattern[-1]) if pattern else "words"
+        if value is None or isinstance(value, int | float):
+            return 0
         if isinstance(value, str):
             return 0 if pattern else self._add(Text(value, way, above), pattern)
         kind = getattr(getattr(value, "dtype", None), "kind", "O")
         entries = as_list(value) if kind in "OU" else None
         n_texts = 0
+        if entries and isinstance(entries[0], int | float):
+            return 0
         if entries is None:
             members = members_of(value)
             if n_deep > DEEPEST or {"word", "mark"} <= members.keys():

@@ -97,11 +97,15 @@ class Line:
         """The text with blanks in the place of what is not said."""
         return audible(self.text, self.hidden)
 
+    def spelled(self, with_hidden: bool) -> str:
+        """Its letters and signs, small: all of them, or those that are said."""
+        return "".join((self.text if with_hidden else self.spoken).lower().split())
+
     def signs(self, with_hidden: bool) -> Iterator[tuple[str, int]]:
-        """Its letters and signs, small, and where they are: all of them, or those that are said."""
+        """The same one by one, as they are written, and where they are."""
         for index, sign in enumerate(self.text if with_hidden else self.spoken):
             if not sign.isspace():
-                yield self.text[index].lower(), index
+                yield self.text[index], index
 
 
 class Said(NamedTuple):
@@ -252,20 +256,25 @@ class SpeechBuilder:
         None, and nothing is noted, where the letters differ.
         """
         for with_hidden in (False, True):
-            wanted = _letters(sign for line in copies for sign in line.signs(with_hidden))
-            letters = _letters(sign for said in originals for sign in said.signs(with_hidden))
-            if wanted == letters or (is_start and letters.startswith(wanted)):
+            own = "".join(line.spelled(with_hidden) for line in copies)
+            said = "".join(one.line.spelled(with_hidden) for one in originals)
+            own_letters, letters = ("".join(filter(str.isalnum, text)) for text in (own, said))
+            if own_letters == letters or (is_start and letters.startswith(own_letters)):
                 break
         else:
             return None
-        theirs = _by_letter(sign for said in originals for sign in said.signs(with_hidden))
-        ours = _by_letter(
+        theirs = (sign for one in originals for sign in one.signs(with_hidden))
+        ours = (
             (sign, (n, index))
             for n, line in enumerate(copies)
             for sign, index in line.signs(with_hidden)
         )
+        if own == said:
+            places = zip(ours, theirs, strict=False)
+            pairs = ((*at, offset) for (_, at), (_, offset) in places if offset is not None)
+        else:
+            pairs = self._paired(_by_letter(ours), _by_letter(theirs), copies)
         ranges = [(0, 0)] * len(copies)
-        pairs = self._paired(ours, theirs, copies)
         for (n, _), group in itertools.groupby(pairs, lambda pair: (pair[0], pair[2] - pair[1])):
             stretch = list(group)
             (_, first, at), (_, last, end) = stretch[0], stretch[-1]
@@ -281,7 +290,7 @@ class SpeechBuilder:
     ) -> Iterator[tuple[int, int, int]]:
         """Each sign of the copies: the number of the line, where it is in it, and where in the text."""
         for own, said in zip(ours, theirs, strict=False):
-            are_same = list(map(itemgetter(0), own)) == list(map(itemgetter(0), said))
+            are_same = [sign.lower() for sign, _ in own] == [sign.lower() for sign, _ in said]
             for (sign, (n, index)), (_, offset) in zip(own, said, strict=False):
                 if offset is not None and (are_same or sign.isalnum()):
                     yield n, index, offset
@@ -313,10 +322,6 @@ class SpeechBuilder:
 def are_unspaced(signs: str) -> bool:
     """Whether these two signs are written without a blank between them."""
     return _UNPARTED.match(signs) is not None
-
-
-def _letters(signs: Iterable[tuple[str, Place]]) -> str:
-    return "".join(sign for sign, _ in signs if sign.isalnum())
 
 
 def _by_letter(signs: Iterable[tuple[str, Place]]) -> Iterator[list[tuple[str, Place]]]:
