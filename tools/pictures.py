@@ -35,6 +35,7 @@ def show_file(page: Page) -> None:
 VIEWS = (
     ("space-light", show_text, "light", 1280, 720),
     ("space-file", show_file, "light", 1280, 860),
+    ("space-phone", show_text, "dark", 390, 844),
 )
 
 
