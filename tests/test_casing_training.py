@@ -52,7 +52,7 @@ def test_the_loss_of_casings_is_added(cased_model: str, batch: Any) -> None:
     expected = -(scores[1, 2, 2] + scores[2, 0, 3])
     torch.testing.assert_close(both.loss, marks.loss + expected / 2)
     settings = TrainingSettings(casing_weight=0.25)
-    summed = total_loss(both.logits, labels, settings, casing_logits=both.casing_logits, casings=casings)
+    summed = total_loss(both.logits, both.casing_logits, settings, labels, casings=casings)
     torch.testing.assert_close(summed, marks.loss + 0.25 * expected)
 
 

@@ -20,10 +20,9 @@ from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.evaluation.examples import own_labels, standard_labels
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.decisions import decode, make_choice
-from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import build_model, with_labels
 from punctuation_restoration.training.settings import TrainingSettings
-from punctuation_restoration.training.validation import Reading, Validation, set_tuned
+from punctuation_restoration.training.validation import Reading, set_tuned
 from tools.averaging import average_models
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "all-marks.yaml"
@@ -167,34 +166,32 @@ def test_a_model_with_other_weights_drops_the_thresholds_and_temperature_of_its_
     assert windows.items() <= served.to_dict().items()
 
 
-def tuned(model, tokenizer, prepared, labels, rows):
+def tuned(model, labels, rows):
     """The temperature and the thresholds that a run finds where its model says `rows` of words with these labels."""
     config, n_words = copy.deepcopy(model.config), len(labels)
-    validation = Validation({**read_index(prepared), "labels": config.labels}, SlotEncoder(tokenizer, config), 50)
     casings = np.full((n_words, 2), -100)
-    set_tuned(config, validation, Reading(np.full(n_words, "en"), np.array(labels), np.array(rows), casings))
+    set_tuned(config, Reading(np.full(n_words, "en"), np.array(labels), np.array(rows), casings))
     return config.calibration_temperature, config.thresholds
 
 
-def test_temperature_and_thresholds_are_found_on_the_validation_words(prepared, tiny_model, tiny_tokenizer):
+def test_temperature_and_thresholds_are_found_on_the_validation_words(tiny_model):
     """A model that is as sure of three right answers as of a wrong one: three to one is what it should say."""
-    given = tiny_model, tiny_tokenizer, prepared
-    assert tuned(*given, [1, 1, 1, 0], [[0.1, 0.9, 0.0, 0.0]] * 4) == (pytest.approx(2.0, abs=0.001), None)
+    assert tuned(tiny_model, [1, 1, 1, 0], [[0.1, 0.9, 0.0, 0.0]] * 4) == (pytest.approx(2.0, abs=0.001), None)
     # Two true commas of three, both unsure. At a temperature above 1 their 0.4 is nearer to a half.
-    temperature, thresholds = tuned(*given, [1, 1, 0, 0], [[0.6, 0.4, 0, 0]] * 2 + [[0.9, 0.1, 0, 0]] * 2)
+    temperature, thresholds = tuned(tiny_model, [1, 1, 0, 0], [[0.6, 0.4, 0, 0]] * 2 + [[0.9, 0.1, 0, 0]] * 2)
     comma = 0.4 ** (1 / temperature) / (0.4 ** (1 / temperature) + 0.6 ** (1 / temperature))
     assert 0.2 <= thresholds["COMMA"] <= comma
     config = copy.deepcopy(tiny_model.config)
-    set_tuned(config, Validation(read_index(prepared), SlotEncoder(tiny_tokenizer, config), 50), None)
+    set_tuned(config, None)
     assert (config.calibration_temperature, config.thresholds) == (1.0, None)
 
 
-def test_further_labels_get_thresholds_beside_those_of_the_basic_marks(prepared, grown, tiny_tokenizer):
+def test_further_labels_get_thresholds_beside_those_of_the_basic_marks(grown):
     """Of four words the second has `!`, with 0.3; the period's 0.3 is added to that for basic marks, which suffices."""
     rows = np.full((4, 8), 1e-9)
     rows[:, 0] = [1, 0.4, 1, 1]
     rows[1, [5, 6]] = 0.3
-    _, found = tuned(grown, tiny_tokenizer, prepared, [0, 6, 0, 0], rows)
+    _, found = tuned(grown, [0, 6, 0, 0], rows)
     assert list(found) == ["EXCLAMATION"]
     assert found["EXCLAMATION"] <= 0.35
 

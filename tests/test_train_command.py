@@ -209,7 +209,6 @@ def test_a_run_from_python_gives_what_came_of_it_and_tells_trackers(
     assert [row["step"] for row in rows if "loss" in row] == list(range(1, 13))
     assert [step for step, values in told if "loss" in values] == list(range(1, 13))
     assert told[0][1]["validation/languages/en/f1"] == f1s[0]
-    assert not (tmp_path / "run" / "curve.png").exists()
     said = capsys.readouterr().out
     assert f"F1 {f1s[0]:.1f} → {max(f1s[1:]):.1f}, saved in {result.best}" in said
     assert "read the 2,822 words 0.7 times." in said

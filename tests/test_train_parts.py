@@ -52,7 +52,7 @@ def kl(q: float, p: float) -> float:
     ],
 )  # fmt: skip
 def test_losses_by_hand(fields: Any, soft: Any, expected: float) -> None:
-    loss = total_loss(LOGITS, LABELS, TrainingSettings(**fields), soft)
+    loss = total_loss(LOGITS, None, TrainingSettings(**fields), LABELS, soft)
     assert loss.item() == pytest.approx(expected, abs=1e-6)
 
 

@@ -1,7 +1,7 @@
 """The training loop: batches in, a model folder out. It can be killed at any time and resumes exactly.
 
     out/checkpoints/step-000500/   to resume from       out/best/    best mean validation F1; without, last
-    out/log.jsonl, curve.png       progress             out/final/   the end of the run
+    out/log.jsonl                  progress             out/final/   the end of the run
 
 Every step is a function of seed and step number, and a folder is written whole or not at all.
 """
@@ -35,13 +35,14 @@ from punctuation_restoration.training.optimisation import (
     build_optimiser,
     rate_factor,
 )
-from punctuation_restoration.training.reporting import RunReport, last_words, rows_of, said_of
+from punctuation_restoration.training.reporting import RunReport, last_words, said_of
 from punctuation_restoration.training.settings import Schedule, TrainingSettings
-from punctuation_restoration.training.validation import Validation, set_tuned
+from punctuation_restoration.training.validation import Validation, scores_of, set_tuned
 from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
 MAX_NORM = 1.0  # gradients are clipped to it
 N_CHECKPOINTS = 2  # that are kept
+INPUTS = ("input_ids", "attention_mask", "slot_positions")  # of a batch; the others are targets
 
 
 @dataclass
@@ -54,6 +55,9 @@ class RunState:
     n_pieces: int = 0
     best_f1: float = -1.0  # mean of all languages, in points of 100
     n_stale: int = 0  # evaluations since then
+    # Scores and restored sentences of the model before the run, and of the best one; None where nothing was scored.
+    before: dict[str, Any] | None = None
+    best: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -81,25 +85,20 @@ class TrainingRun:
     validation: Validation
     report: RunReport
     origin: Mapping[str, Any]  # what the model is made from, kept beside its weights
-    kept: (
-        Mapping[str, Any] | None
-    )  # state of the checkpoint to resume from, see `newest_checkpoint`
+    kept: Mapping[str, Any]  # state of the checkpoint to resume from, or empty
 
     def __post_init__(self) -> None:
-        settings, accelerator, kept = self.settings, self.accelerator, self.kept or {}
-        self.state = RunState(
-            **{own.name: kept[own.name] for own in fields(RunState) if own.name in kept}
-        )
+        settings, accelerator, kept = self.settings, self.accelerator, self.kept
+        known = [field.name for field in fields(RunState) if field.name in kept]
+        self.state = RunState(**{name: kept[name] for name in known})
         self.scores: dict[str, Any] = {}
         self._scored_step = -1
         self._n_read = [0, 0]  # words and pieces of this process, not yet counted in the state
-        self.model.to(
-            accelerator.device
-        )  # here, so that averages and moments are made where the weights are
+        # Here, so that averages and moments are made where the weights are.
+        self.model.to(accelerator.device)
         self.averages = AveragedWeights(self.model, settings.average_decay)
-        self.prepared, self.optimiser = accelerator.prepare(
-            self.model, build_optimiser(self.model, settings)
-        )
+        optimiser = build_optimiser(self.model, settings)
+        self.prepared, self.optimiser = accelerator.prepare(self.model, optimiser)
         self.rates = [group["lr"] for group in self.optimiser.param_groups]
         # accelerate has wrapped `forward` to compute in the number format of training. `_loss` asks for that itself;
         # validation computes as serving does.
@@ -116,10 +115,7 @@ class TrainingRun:
         """Do the steps that are left, and save what they made with its thresholds."""
         if self.validation.windows and not self.state.step:
             self._score_start()
-        try:
-            self._take_steps()
-        finally:
-            self.report.close_bar()
+        self._take_steps()
         if self._scored_step != self.state.step:
             self.evaluate()
         self.save()
@@ -130,20 +126,21 @@ class TrainingRun:
         return self._result()
 
     def _score_start(self) -> None:
-        """Score the starting model, and for scale a guess. It is not counted as the best of the run."""
+        """Score the starting model. It is not counted as the best of the run."""
         self.tell(f"Scoring the starting model on {self.validation.n_words:,} words.")
-        mark, f1 = self.validation.guessed()
-        scores = self.validation.scores(self.validation.read(self.model))
-        self.tell(f"step 0: {said_of(scores)}; a guess of {mark!r} after every word {f1:.1f}")
+        reading = self.validation.read(self.model)
+        scores = scores_of(reading, self.model.config.label_names)
+        self.tell(f"step 0: {said_of(scores)}")
         restored = self.validation.restored_samples(self.model)
-        self._keep_row({"validation": scores, "guessed_f1": f1, "restored": restored})
+        self.state.before = {"validation": scores, "restored": restored}
+        self._keep_row(self.state.before)
 
     def evaluate(self) -> None:
         """Score the validation words, keep the best model, and count evaluations without progress."""
         # Validation computes as serving does: not compiled.
         with self.averages.applied(), torch.compiler.set_stance("force_eager"):
             self._reading = self.validation.read(self.model)
-            self.scores = self.validation.scores(self._reading)
+            self.scores = scores_of(self._reading, self.model.config.label_names)
             row: dict[str, Any] = {"validation": self.scores}
             # Without validation words the last model is the best that is known, so that `best` is always there.
             is_best = not self.scores["languages"] or self.scores["mean_f1"] > self.state.best_f1
@@ -152,6 +149,7 @@ class TrainingRun:
                 self.state.best_f1 = self.scores["mean_f1"]
                 self._save_tuned("best")
                 row["restored"] = self.validation.restored_samples(self.model)
+                self.state.best = row if self.scores["languages"] else None
         self.tell(f"step {self.state.step}: {said_of(self.scores)}")
         self._keep_row(row)
         self._scored_step = self.state.step
@@ -160,12 +158,13 @@ class TrainingRun:
         """Write a checkpoint of this step and drop old ones."""
         folder = self.out / "checkpoints"
         if self.accelerator.is_main_process:
-            state = asdict(self.state)
-            state["optimiser"] = self.optimiser.state_dict()
-            state["averages"] = self.averages.averaged.state_dict()
-            state["scaler"] = (
-                self.accelerator.scaler.state_dict() if self.accelerator.scaler else None
-            )
+            scaler = self.accelerator.scaler
+            state = {
+                **asdict(self.state),
+                "optimiser": self.optimiser.state_dict(),
+                "averages": self.averages.averaged.state_dict(),
+                "scaler": scaler.state_dict() if scaler else None,
+            }
             remove_unfinished(folder)  # of a run that was killed
             with written_whole(folder / f"step-{self.state.step:06d}") as beside:
                 self._write(beside)
@@ -187,19 +186,19 @@ class TrainingRun:
 
     def _save_tuned(self, name: str) -> None:
         """Write the model as it was read last, with the temperature and the thresholds that suit it."""
-        set_tuned(self.model.config, self.validation, self._reading)
+        set_tuned(self.model.config, self._reading)
         if self.accelerator.is_main_process:
             remove_unfinished(self.out, name)
             with written_whole(self.out / name) as beside:
                 self._write(beside)
 
-    def _write(self, place: Path) -> None:
-        self.model.save_pretrained(place)
-        self.tokenizer.save_pretrained(place)
+    def _write(self, folder: Path) -> None:
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
         origin = {**self.origin, "steps": self.state.step, "validation": self.scores}
-        if before := self._row_before():
-            origin["validation_before"] = before["validation"]
-        (place / ORIGIN_FILE).write_text(json.dumps(origin, indent=1), encoding="utf-8")
+        if self.state.before:
+            origin["validation_before"] = self.state.before["validation"]
+        (folder / ORIGIN_FILE).write_text(json.dumps(origin, indent=1), encoding="utf-8")
 
     def _take_steps(self) -> None:
         """The steps that are left. Numbers on the device are read where something is told: to read waits for it."""
@@ -210,32 +209,33 @@ class TrainingRun:
         n_workers = n_workers_beside(self.accelerator.device, self.accelerator.num_processes)
         told = schedule.log_every, schedule.evaluate_every, schedule.checkpoint_every
         self.prepared.train()  # transformers gives loaded models ready to serve, without dropout
-        self.report.start_bar(first_step, schedule.max_steps)
-        for batches in read_ahead(self.source, first_step, schedule.max_steps, n_workers):
-            if schedule.patience and state.n_stale >= schedule.patience:
-                self.tell(f"No better F1 in {state.n_stale} evaluations: the run ends here.")
-                break
-            factor = rate_factor(state.step, schedule.warmup_steps, schedule.max_steps)
-            for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
-                group["lr"] = rate * factor
-            losses.append(self._take_step(batches))
-            state.step += 1
-            self.report.advance()
-            is_first = state.step == first_step + 1  # which tells how long all will take
-            is_last = state.step == schedule.max_steps
-            if not (is_first or is_last) and all(state.step % every for every in told):
-                continue
-            loss = self._settle(losses)
-            state.seconds = time.perf_counter() - started
-            is_row = state.step % schedule.log_every == 0
-            if is_row or is_first:
-                self._report_progress(loss, before, is_row)
-            if is_row:
-                before, losses = replace(state), []
-            if state.step % schedule.evaluate_every == 0:
-                self.evaluate()
-            if state.step % schedule.checkpoint_every == 0:
-                self.save()
+        with self.report.bar(first_step, schedule.max_steps) as bar:
+            for batches in read_ahead(self.source, first_step, schedule.max_steps, n_workers):
+                if schedule.patience and state.n_stale >= schedule.patience:
+                    self.tell(f"No better F1 in {state.n_stale} evaluations: the run ends here.")
+                    break
+                factor = rate_factor(state.step, schedule.warmup_steps, schedule.max_steps)
+                for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
+                    group["lr"] = rate * factor
+                losses.append(self._take_step(batches))
+                state.step += 1
+                bar.update()
+                is_first = state.step == first_step + 1  # which tells how long all will take
+                logs, evaluates, saves = (state.step % every == 0 for every in told)
+                if not (is_first or logs or evaluates or saves or state.step == schedule.max_steps):
+                    continue
+                loss = self._settle(losses)
+                state.seconds = time.perf_counter() - started
+                if logs or is_first:
+                    self.report.progress(bar, state.step, loss, self._pace(before))
+                if logs:
+                    rate = self.optimiser.param_groups[0]["lr"]
+                    self._keep_row({"loss": round(loss, 4), "rate": rate})
+                    before, losses = replace(state), []
+                if evaluates:
+                    self.evaluate()
+                if saves:
+                    self.save()
 
     def _settle(self, losses: list[torch.Tensor]) -> float:
         """Count what all processes have read. Gives the mean of the losses; one that is not finite is an error."""
@@ -251,29 +251,16 @@ class TrainingRun:
             )
         return mean
 
-    def _report_progress(self, loss: float, before: RunState, is_row: bool) -> None:
-        """Say how it went since the state `before`, and keep a row of it or not."""
+    def _pace(self, before: RunState) -> str:
+        """How fast it went since the state `before`, and how long all will take."""
         state, minutes = self.state, self.state.seconds / 60
-        pieces, seconds = state.n_pieces - before.n_pieces, state.seconds - before.seconds
+        pace = (state.n_pieces - before.n_pieces) / (state.seconds - before.seconds)
         left = minutes * (self.schedule.max_steps / state.step - 1)
-        line = f"{pieces / seconds:.0f} pieces/s, {minutes:.1f} min, {left:.0f} min left"
-        self.report.progress(state.step, loss, line)
-        if is_row:
-            rate = self.optimiser.param_groups[0]["lr"]
-            self._keep_row({"loss": round(loss, 4), "rate": rate})
-
-    def _row_before(self) -> Mapping[str, Any] | None:
-        """The row of the log about the starting model; None without one."""
-        rows = rows_of(self.report.path) if self.report.path.is_file() else []
-        return next((row for row in rows if "validation" in row and not row["step"]), None)
+        return f"{pace:.0f} pieces/s, {minutes:.1f} min, {left:.0f} min left"
 
     def _result(self) -> TrainingResult:
-        """What came of the run, by its log, which a run that resumes has in full."""
-        rows = rows_of(self.report.path) if self.report.path.is_file() else []
-        scored = [row for row in rows if row.get("validation", {}).get("languages")]
-        before = self._row_before()
-        trained = [row for row in scored if row["step"]]
-        best = max(trained, key=lambda row: row["validation"]["mean_f1"], default=None)
+        """Say what came of the run, and give it."""
+        before, best = self.state.before, self.state.best
         for line in last_words(self.out / "best", before, best):
             self.tell(line)
         return TrainingResult(
@@ -286,14 +273,15 @@ class TrainingRun:
 
     def _take_step(self, batches: list[Batch]) -> torch.Tensor:
         """One step of the optimiser. Gives this process's part of the mean loss over the scored slots of all."""
-        n_scored: Any = sum(int((batch["labels"] != NOT_SCORED).sum()) for batch in batches)
-        self._n_read[0] += sum(int((batch["slot_positions"] != 0).sum()) for batch in batches)
-        self._n_read[1] += sum(int(batch["attention_mask"].sum()) for batch in batches)
-        device = self.accelerator.device
+        n_scored: Any = 0
+        for batch in batches:
+            n_scored += int((batch["labels"] != NOT_SCORED).sum())
+            self._n_read[0] += int((batch["slot_positions"] != 0).sum())
+            self._n_read[1] += int(batch["attention_mask"].sum())
         n_scored = max(n_scored, 1)
         if self.accelerator.num_processes > 1:
-            n_scored = self._summed(torch.full((), n_scored, device=device))
-        total = torch.zeros((), device=device)
+            n_scored = self._summed(n_scored)
+        total = torch.zeros((), device=self.accelerator.device)
         for number, batch in enumerate(batches):
             # Dropout, too, depends on step and place alone, so that a resumed run repeats it.
             part = self.accelerator.process_index * self.settings.accumulate + number
@@ -301,9 +289,8 @@ class TrainingRun:
             is_last = number == len(batches) - 1
             with nullcontext() if is_last else self.accelerator.no_sync(self.prepared):
                 loss = self._loss(batch) / n_scored
-                self.accelerator.backward(
-                    loss * self.accelerator.num_processes
-                )  # gradients are averaged over these
+                # Gradients are averaged over the processes.
+                self.accelerator.backward(loss * self.accelerator.num_processes)
             total += loss.detach()
         self.accelerator.clip_grad_norm_(self.prepared.parameters(), MAX_NORM)
         self.optimiser.step()
@@ -313,18 +300,12 @@ class TrainingRun:
 
     def _loss(self, batch: Batch) -> torch.Tensor:
         """Summed loss over the scored slots of one batch."""
-        inputs = {
-            name: tensor.to(self.accelerator.device, non_blocking=True)
-            for name, tensor in batch.items()
-        }
-        names = [name for name in ("teacher_labels", "casings") if name in inputs]
-        targets: dict[str, Any] = {name: inputs.pop(name) for name in names}
-        labels = inputs.pop("labels")
+        device = self.accelerator.device
+        there = {name: tensor.to(device, non_blocking=True) for name, tensor in batch.items()}
+        inputs = {name: there.pop(name) for name in INPUTS}
         with self.accelerator.autocast():
             outputs = self.prepared(**inputs)
-        return total_loss(
-            outputs.logits, labels, self.settings, casing_logits=outputs.casing_logits, **targets
-        )
+        return total_loss(outputs.logits, outputs.casing_logits, self.settings, **there)
 
     def _summed(self, values: Any) -> torch.Tensor:
         """The sum over all processes of a tensor, or of numbers."""

@@ -9,10 +9,10 @@ from punctuation_restoration.training.settings import TrainingSettings
 
 def total_loss(
     logits: torch.Tensor,
-    labels: torch.Tensor,
+    casing_logits: torch.Tensor | None,
     settings: TrainingSettings,
+    labels: torch.Tensor,
     teacher_labels: torch.Tensor | None = None,
-    casing_logits: torch.Tensor | None = None,
     casings: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Summed loss of the scored slots: cross-entropy with the labels, smoothed by `label_smoothing`.
@@ -21,9 +21,10 @@ def total_loss(
 
     Args:
         logits: (B, W, M).
+        casing_logits: (B, W, C), of a model that has them.
+        settings: the weights of the parts.
         labels: (B, W), -100 where a slot is not scored.
         teacher_labels: (B, W, M) probabilities of another model; zeros where there are none.
-        casing_logits: (B, W, C).
         casings: (B, W), -100 where they are not scored; they count `casing_weight` times.
     """
     losses = cross_entropies(logits, labels, settings.label_smoothing)

@@ -1,10 +1,12 @@
-"""What a run says: a bar on a terminal or lines in a log, rows in `log.jsonl`, trackers, and the curves at its end.
+"""What a run says: a bar on a terminal or lines in a log, rows in `log.jsonl`, and what trackers get.
 
 It takes lines and numbers, and knows nothing of models.
 """
 
+import contextlib
 import importlib.util
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,9 @@ from typing import Any
 from accelerate import Accelerator
 from tqdm import tqdm
 
-from punctuation_restoration.whole_files import write_whole, written_whole
+from punctuation_restoration.whole_files import write_whole
 
 LOG_FILE = "log.jsonl"
-CURVE_FILE = "curve.png"
 TRACKERS = ("tensorboard", "wandb", "trackio")
 PROJECT = "punctuation-restoration"  # its name in trackers
 # Validation words of one language; on fewer a threshold that gains by chance is as likely as one that helps.
@@ -36,40 +37,25 @@ class RunReport:
 
     def __init__(self, out: Path, accelerator: Accelerator, about: Mapping[str, Any]):
         self.path, self.accelerator = out / LOG_FILE, accelerator
-        self.bar: Any = None
-        if accelerator.log_with:
-            plain = {name: value for name, value in about.items() if value is not None}
-            accelerator.init_trackers(PROJECT, {name: str(value) for name, value in plain.items()})
+        plain = {name: str(value) for name, value in about.items() if value is not None}
+        accelerator.init_trackers(PROJECT, plain)
 
     def tell(self, line: str) -> None:
         """Print a line; above the bar, where there is one."""
-        if not self.accelerator.is_main_process:
-            return
-        if self.bar is None or self.bar.disable:
-            print(line, flush=True)
-        else:
-            self.bar.write(line)
+        if self.accelerator.is_main_process:
+            tqdm.write(line)
+            sys.stdout.flush()
 
-    def start_bar(self, step: int, max_steps: int) -> None:
-        """Show a bar on a terminal, from a step on."""
+    def bar(self, step: int, max_steps: int) -> Any:
+        """A bar on a terminal, from a step on."""
         is_hidden = None if self.accelerator.is_main_process else True
-        self.bar = tqdm(total=max_steps, initial=step, unit="step", disable=is_hidden)
+        return tqdm(total=max_steps, initial=step, unit="step", disable=is_hidden)
 
-    def advance(self) -> None:
-        """One step is done."""
-        self.bar.update()
-
-    def progress(self, step: int, loss: float, line: str) -> None:
+    def progress(self, bar: Any, step: int, loss: float, pace: str) -> None:
         """Say how the training goes: in the bar, or in a line where there is none."""
-        self.bar.set_postfix_str(f"loss {loss:.4f}")
-        if self.bar.disable:
-            self.tell(f"step {step}: loss {loss:.4f}, {line}")
-
-    def close_bar(self) -> None:
-        """The steps are done, or the run has failed."""
-        if self.bar is not None:
-            self.bar.close()
-            self.bar = None
+        bar.set_postfix_str(f"loss {loss:.4f}")
+        if bar.disable:
+            self.tell(f"step {step}: loss {loss:.4f}, {pace}")
 
     def keep(self, row: Mapping[str, Any]) -> None:
         """Add a row of numbers to the log, with its step, and give them to the trackers."""
@@ -82,34 +68,16 @@ class RunReport:
         """Remove what a run that was killed had logged after the step from which it goes on: it comes again."""
         if not self.accelerator.is_main_process or not self.path.is_file():
             return
-        kept = [row for row in rows_of(self.path) if row["step"] <= step]
-        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in kept]
-        write_whole(self.path, "".join(lines).encode(), force=True)
+        kept = []
+        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+            with contextlib.suppress(ValueError):  # the last line may have been cut off
+                kept += [line + "\n"] * (json.loads(line)["step"] <= step)
+        write_whole(self.path, "".join(kept).encode(), force=True)
 
     def finish(self) -> None:
-        """Draw the curves, unless a tracker has them."""
+        """Nothing is said any more."""
         if self.accelerator.log_with:
             self.accelerator.end_training()
-        elif self.accelerator.is_main_process:
-            try:
-                draw_curves(rows_of(self.path), self.path.with_name(CURVE_FILE))
-            except ImportError:
-                self.tell(
-                    f"{CURVE_FILE} needs `pip install matplotlib`; {self.path} has its numbers."
-                )
-
-
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    """The rows of a log; not one that was cut off when the run was killed."""
-    rows = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict) and "step" in row:
-            rows.append(row)
-    return rows
 
 
 def flat_numbers(row: Mapping[str, Any], above: str = "") -> dict[str, float]:
@@ -121,28 +89,6 @@ def flat_numbers(row: Mapping[str, Any], above: str = "") -> dict[str, float]:
         elif isinstance(value, int | float):
             numbers[above + name] = value
     return numbers
-
-
-def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw the loss and the validation F1 of each language by step; an `ImportError` without matplotlib."""
-    from matplotlib.figure import Figure  # without pyplot, which may look for a display
-
-    figure = Figure(figsize=(8, 3.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    losses = [row for row in rows if "loss" in row]
-    left.plot([row["step"] for row in losses], [row["loss"] for row in losses])
-    left.set(title="loss", xlabel="step")
-    scored = [row for row in rows if "validation" in row]
-    steps = [row["step"] for row in scored]
-    languages = scored[-1]["validation"]["languages"] if scored else {}
-    for language in languages:
-        f1 = [row["validation"]["languages"].get(language, {}).get("f1") for row in scored]
-        right.plot(steps, f1, marker=".", label=language)
-    right.set(title="validation F1", xlabel="step")
-    if languages:
-        right.legend()
-    with written_whole(path) as beside:
-        figure.savefig(beside, dpi=110)
 
 
 def said_of(scores: Mapping[str, Any]) -> str:

@@ -7,7 +7,6 @@ Training leaves a model too sure of its marks: one temperature mends most of tha
 marks: thresholds are moved one after the other as long as F1 grows. Found on a test, they make its score worthless.
 """
 
-import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from accelerate.utils import gather_object
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.conversion import stop_label_ids
 from punctuation_restoration.data.sampling import CutWindow
-from punctuation_restoration.data.shards import Words, WordStream, check_same_words, read_index
+from punctuation_restoration.data.shards import WordStream, check_same_words, read_index
 from punctuation_restoration.evaluation.scores import count_labels, score
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.decisions import Choice, calibrated, decode, make_choice
@@ -32,6 +31,8 @@ from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.windows import batches_by_length, windows_of
 
 BATCH_PIECES = 4096
+N_SAMPLES = 3  # sentences that a run shows before and after
+LEAST_WORDS, MOST_WORDS = 6, 25  # of each
 # Thresholds that are tried. A higher one than a half would refuse a mark that is likelier than all others together.
 GRID = tuple(round(0.2 + 0.025 * step, 3) for step in range(13))  # 0.2 to 0.5
 N_ROUNDS = 3
@@ -47,6 +48,11 @@ class ScoredWindow(NamedTuple):
     kept: slice
     language: str
 
+    @property
+    def n_scored(self) -> int:
+        """How many words are scored."""
+        return self.kept.stop - self.kept.start
+
 
 class Reading(NamedTuple):
     """What a model says of n words."""
@@ -54,9 +60,7 @@ class Reading(NamedTuple):
     languages: np.ndarray  # (n,) of str
     labels: np.ndarray  # (n,) true labels
     probabilities: np.ndarray  # (n, M)
-    casings: (
-        np.ndarray
-    )  # (n, 2) true and chosen, `NOT_SCORED` where the data or the model have none
+    casings: np.ndarray  # (n, 2) true and chosen, -100 where the data or the model have none
 
 
 @dataclass(eq=False, repr=False)
@@ -66,51 +70,35 @@ class Validation:
     index: Mapping[str, Any]  # of prepared data, from `data.shards.read_index`
     slots: Any  # the `SlotEncoder` of the model
     words_per_language: int  # how many words of each language are taken
-    accelerator: Accelerator | None = (
-        None  # of a run, whose processes share the windows; None reads all
-    )
+    accelerator: Accelerator | None = None  # whose processes share the windows; None reads all
 
     def __post_init__(self) -> None:
         check_same_words(self.index, self.slots.config)
         self.windows: list[ScoredWindow] = []
         for language in self.index["languages"]:
             rows = [row for row in self.index["sources"] if row["language"] == language]
-            splits = sorted(
-                (row["splits"]["validation"] for row in rows), key=lambda split: split["n_words"]
-            )
-            left = (
-                self.words_per_language
-            )  # in equal shares; what a small source lacks is taken from larger ones
+            splits = [row["splits"]["validation"] for row in rows]
+            splits.sort(key=lambda split: split["n_words"])
+            # In equal shares; what a small source lacks is taken from larger ones.
+            left = self.words_per_language
             for n_done, split in enumerate(splits):
                 n_words = min(split["n_words"], left // (len(splits) - n_done))
                 left -= n_words
                 for shard in split["shards"]:
                     taken = source_windows(Path(shard["file"]), self.slots, n_words, language)
-                    n_words -= sum(scored.kept.stop - scored.kept.start for scored in taken)
+                    n_words -= sum(scored.n_scored for scored in taken)
                     self.windows += taken
         self.samples = sample_sentences(self.windows, self.slots)
 
     @property
     def n_words(self) -> int:
         """How many words are scored."""
-        return sum(scored.kept.stop - scored.kept.start for scored in self.windows)
-
-    def guessed(self) -> tuple[str, float]:
-        """The commonest mark, as it is written, and the F1 of writing it after every word: for scale."""
-        parts = [scored.window.words.labels[scored.kept] for scored in self.windows]
-        n_labels = len(self.slots.config.labels)
-        counts = np.bincount(np.concatenate(parts), minlength=n_labels)
-        mark = 1 + int(counts[1:].argmax())
-        label = self.slots.config.labels[mark]
-        f1 = 200 * counts[mark] / (counts.sum() + counts[1:].sum())
-        return label["before"] + label["after"], float(f1)
+        return sum(scored.n_scored for scored in self.windows)
 
     def restored_samples(self, model: Any) -> list[str]:
         """The sample sentences as users get them from a model."""
-        was_training = model.training
-        restore = PunctuationRestorationPipeline(
-            model=model.eval(), tokenizer=self.slots.tokenizer, device=model.device
-        )
+        was_training, tokenizer = model.training, self.slots.tokenizer
+        restore = PunctuationRestorationPipeline(model.eval(), tokenizer, device=model.device)
         restored = [result["text"] for result in restore(self.samples)]
         model.train(was_training)
         return restored
@@ -124,61 +112,47 @@ class Validation:
         found = gather_object(found) if run else found
         return Reading(*map(np.concatenate, zip(*found, strict=True))) if found else None
 
-    def scores(self, reading: Reading | None, choice: Choice | None = None) -> dict[str, Any]:
-        """Micro-F1 and F1 of each mark by language, in points of 100; by a choice, or of the likeliest labels.
 
-        Then their mean, and the F1 of words that have capitals, where casings are known: not most first words of
-        sentences.
-        """
-        if reading is None:
-            return {"languages": {}, "mean_f1": 0.0}
-        labels, predicted = reading.labels, reading.probabilities.argmax(-1)
-        if choice:
-            labels, predicted = choice.goes_to[labels], decode(reading.probabilities, choice)[0]
-        names, languages = self.slots.config.label_names, {}
-        for language in np.unique(reading.languages).tolist():
-            own = reading.languages == language
-            found = score(count_labels(labels[own].tolist(), predicted[own].tolist(), names), names)
-            marks = {name: 100 * mark["f1"] for name, mark in found["marks"].items()}
-            languages[language] = {
-                "f1": 100 * found["micro"]["f1"],
-                **marks,
-                "n_words": found["n_words"],
-            }
-        true, chosen = reading.casings[(reading.casings != NOT_SCORED).all(1)].T
-        n_both = int((true > 0).sum() + (chosen > 0).sum())
-        casings = (
-            {"casings_f1": 200 * int(((true == chosen) & (true > 0)).sum()) / n_both}
-            if n_both
-            else {}
-        )
-        mean_f1 = float(np.mean([row["f1"] for row in languages.values()]))
-        return {"languages": languages, "mean_f1": mean_f1, **casings}
+def scores_of(
+    reading: Reading | None, names: Sequence[str], choice: Choice | None = None
+) -> dict[str, Any]:
+    """Micro-F1 and F1 of each mark by language, in points of 100, and their mean, `mean_f1`; 0 without any words.
+
+    Of the labels with these names, by a choice, or the likeliest. Where casings are known also `casings_f1`, the F1 of
+    words that have capitals, most first words of sentences left out.
+    """
+    languages: dict[str, dict[str, Any]] = {}
+    if reading is None:
+        return {"languages": languages, "mean_f1": 0.0}
+    labels, predicted = reading.labels, reading.probabilities.argmax(-1)
+    if choice:
+        labels, predicted = choice.goes_to[labels], decode(reading.probabilities, choice)[0]
+    for language in np.unique(reading.languages).tolist():
+        own = reading.languages == language
+        found = score(count_labels(labels[own].tolist(), predicted[own].tolist(), names), names)
+        row = {"f1": 100 * found["micro"]["f1"]}
+        row |= {name: 100 * mark["f1"] for name, mark in found["marks"].items()}
+        languages[language] = {**row, "n_words": found["n_words"]}
+    scores: dict[str, Any] = {"languages": languages}
+    scores["mean_f1"] = float(np.mean([row["f1"] for row in languages.values()]))
+    true, chosen = reading.casings[(reading.casings != NOT_SCORED).all(1)].T
+    if n_capitals := int((true > 0).sum() + (chosen > 0).sum()):
+        scores["casings_f1"] = 200 * int(((true == chosen) & (true > 0)).sum()) / n_capitals
+    return scores
 
 
-def sample_sentences(
-    windows: Sequence[ScoredWindow], slots: Any, n_sentences: int = 3
-) -> list[str]:
-    """Some sentences of validation windows, without their marks; such with marks inside, where there are any."""
+def sample_sentences(windows: Sequence[ScoredWindow], slots: Any) -> list[str]:
+    """Sentences that some documents begin with, without their marks, as the encoder reads them."""
     stop_ids = stop_label_ids(slots.config.labels)
-    sentences, plain = list[Words](), list[Words]()
-    for scored in windows:
-        labels = scored.window.words.labels
-        ends = np.flatnonzero(np.isin(labels, stop_ids)) + 1
-        for first, end in itertools.pairwise(ends.tolist()):
-            if 6 <= end - first <= 25:
-                sentence = scored.window.words.parted(end)[0].parted(first)[1]
-                (sentences if labels[first : end - 1].any() else plain).append(sentence)
-    sentences = sentences or plain
-    chosen = sentences[:: max(1, len(sentences) // n_sentences)][:n_sentences]
-    return [spoken_text(sentence, slots.tokenizer) for sentence in chosen]
-
-
-def spoken_text(words: Words, tokenizer: Any) -> str:
-    """Words as the encoder reads them, as one text."""
-    ends = np.cumsum(words.piece_counts, dtype=np.int64)[:-1]
-    pieces = np.split(words.piece_ids, ends)
-    return join_words([tokenizer.decode(ids.tolist()).strip() for ids in pieces])
+    first = [scored.window.words for scored in windows if not scored.kept.start]
+    samples = []
+    for words in first[:: max(1, len(first) // N_SAMPLES)][:N_SAMPLES]:
+        stops = np.flatnonzero(np.isin(words.labels[LEAST_WORDS - 1 : MOST_WORDS], stop_ids))
+        n_words = LEAST_WORDS + int(stops[0]) if len(stops) else MOST_WORDS
+        ends = np.cumsum(words.piece_counts, dtype=np.int64)[:n_words]
+        pieces = np.split(words.piece_ids, ends)[:-1]
+        samples.append(join_words([slots.tokenizer.decode(ids).strip() for ids in pieces]))
+    return samples
 
 
 def source_windows(
@@ -190,17 +164,16 @@ def source_windows(
 ) -> list[ScoredWindow]:
     """Windows over the documents of a shard, as the pipeline cuts them, until `n_words` words are scored.
 
-    `documents` are the places of those that are wanted, in their order; None wants all.
+    `documents` are the indexes of those that are wanted, in their order; None wants all.
     """
     stream = WordStream(path)
     windows: list[ScoredWindow] = []
-    for first_word, document_end in (
-        stream.borders if documents is None else [stream.borders[n] for n in documents]
-    ):
+    for number in range(len(stream.borders)) if documents is None else documents:
+        first_word, document_end = stream.borders[number]
         end_word = min(document_end, first_word + n_words)
         n_words -= end_word - first_word
-        n_pieces = stream.piece_counts[first_word:end_word]
-        for plan in windows_of(n_pieces.tolist(), slots.config):
+        n_pieces = stream.piece_counts[first_word:end_word].tolist()
+        for plan in windows_of(n_pieces, slots.config):
             words = stream.words(first_word + plan.first, plan.end - plan.first)
             window = CutWindow(words, is_over=first_word + plan.end == document_end)
             windows.append(ScoredWindow(window, plan.kept, language))
@@ -213,9 +186,8 @@ def windows_to_evaluate(folder: str, tokenizer: Any, config: Any) -> list[CutWin
     Each word is scored once: where it is context of another window's words, its label is -100.
     """
     windows = []
-    for window, kept, _ in Validation(
-        read_index(folder), SlotEncoder(tokenizer, config), sys.maxsize
-    ).windows:
+    validation = Validation(read_index(folder), SlotEncoder(tokenizer, config), sys.maxsize)
+    for window, kept, _ in validation.windows:
         labels = np.full(len(window.words.labels), NOT_SCORED)
         labels[kept] = window.words.labels[kept]
         windows.append(replace(window, words=window.words._replace(labels=labels)))
@@ -231,23 +203,19 @@ def read_windows(
     Windows of like length are read together; `own` says which batches this process reads.
     """
     collator, found = WindowCollator(slots), {}
-    n_pieces = [
-        2 + len(scored.window.words.piece_ids) + len(scored.window.words.labels)
-        for scored in windows
-    ]
+    n_pieces = [2 + len(scored.window.words.piece_ids) for scored in windows]
     for batch in list(batches_by_length(n_pieces, None, BATCH_PIECES))[own]:
         inputs = collator([windows[number].window for number in batch])
         labels = inputs.pop("labels")
         unknown = torch.full_like(labels, NOT_SCORED)
-        true = inputs.pop("casings", unknown)
+        casings = [inputs.pop("casings", unknown), unknown]
         outputs = model(**{name: tensor.to(model.device) for name, tensor in inputs.items()})
-        chosen = (
-            unknown if outputs.casing_logits is None else outputs.casing_logits.argmax(-1).cpu()
-        )
-        rows = labels, outputs.logits.float().softmax(-1).cpu(), torch.stack([true, chosen], dim=-1)
+        if outputs.casing_logits is not None:
+            casings[1] = outputs.casing_logits.argmax(-1).cpu()
+        rows = labels, outputs.logits.float().softmax(-1).cpu(), torch.stack(casings, dim=-1)
         for row, number in enumerate(batch):
-            kept = windows[number].kept
-            languages = np.full(kept.stop - kept.start, windows[number].language)
+            _, kept, language = windows[number]
+            languages = np.full(windows[number].n_scored, language)
             found[number] = Reading(languages, *(tensor[row, kept].numpy() for tensor in rows))
     return found
 
@@ -294,8 +262,8 @@ def tune(
     return best
 
 
-def set_tuned(config: Any, validation: Validation, reading: Reading | None) -> None:
-    """Give a configuration the temperature and the thresholds that suit what `validation.read` gave for its model.
+def set_tuned(config: Any, reading: Reading | None) -> None:
+    """Give a configuration the temperature and the thresholds that suit what `Validation.read` gave for its model.
 
     The thresholds are those with the highest mean F1 of all languages, None if none helps or nothing was read: first
     those of `, . ?` as `marks="basic"` decides, which is what users get, then those of further labels beside them.
@@ -303,23 +271,17 @@ def set_tuned(config: Any, validation: Validation, reading: Reading | None) -> N
     config.calibration_temperature, config.thresholds = 1.0, None
     if reading is None:
         return
-    config.calibration_temperature = best_temperature(
-        lambda power: likelihood_slope(reading.probabilities, reading.labels, power)
-    )
-    read = reading._replace(
-        probabilities=calibrated(reading.probabilities, config.calibration_temperature)
-    )
+    labels, probabilities, names = reading.labels, reading.probabilities, config.label_names
+    temperature = best_temperature(lambda power: likelihood_slope(probabilities, labels, power))
+    config.calibration_temperature = temperature
+    read = reading._replace(probabilities=calibrated(probabilities, temperature))
 
-    def f1_with(marks: str, thresholds: Mapping[str, float]) -> float:
-        return (
-            float(validation.scores(read, make_choice(config, marks, thresholds))["mean_f1"]) / 100
+    def f1_with(marks: str) -> Callable[[Mapping[str, float]], float]:
+        return lambda given: (
+            scores_of(read, names, make_choice(config, marks, given))["mean_f1"] / 100
         )
 
-    basic = [
-        name
-        for index, name in enumerate(config.label_names)
-        if index and index in config.basic_labels
-    ]
-    others = [name for name in config.label_names[1:] if name not in basic]
-    thresholds = tune(basic, lambda given: f1_with("basic", given))
-    config.thresholds = tune(others, lambda given: f1_with("all", given), thresholds) or None
+    basic = [names[index] for index in sorted(set(config.basic_labels) - {0})]
+    others = [name for name in names[1:] if name not in basic]
+    thresholds = tune(basic, f1_with("basic"))
+    config.thresholds = tune(others, f1_with("all"), thresholds) or None
