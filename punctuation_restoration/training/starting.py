@@ -184,7 +184,8 @@ def build_run(
     n_words, n_pieces = check_shards(index)
     schedule = schedule_of(settings, n_words, n_pieces / step_pieces, bool(validation.windows))
     part = accelerator.process_index, accelerator.num_processes
-    source = batch_source(settings, recipe, index, slots, *part, teacher)
+    planned = replace(settings, max_steps=schedule.max_steps)
+    source = batch_source(planned, recipe, index, slots, *part, teacher)
     about |= {**asdict(settings), **asdict(schedule)}
     if accelerator.is_main_process:
         write_whole(out / SETTINGS_FILE, json.dumps(about, indent=1).encode(), force=True)
