@@ -97,25 +97,33 @@ def written_card(
 
     base = origin.get("base_model")
     is_ours = base in (HUB_MODEL, HUB_FAST)
-    head: dict[str, Any] = {"license": "cc-by-nc-4.0" if is_ours else origin.get("license")}
+    licence: dict[str, Any] = {"license": "cc-by-nc-4.0" if is_ours else origin.get("license")}
     if has_terms:
-        head = {"license": "other", "license_link": "https://ai.google.dev/gemma/terms"}
-        head["license_name"] = "gemma-and-cc-by-nc-4.0" if is_ours else "gemma"
-    head |= {
-        "language": [name for name in origin.get("languages", ()) if name != "xx"] or None,
-        "base_model": base,
-        "library_name": "transformers",
-        "pipeline_tag": "token-classification",
-        "tags": ["punctuation-restoration", "punctuation"],
-        "metrics": ["f1"],
-    }
-    card = CARD.format(
-        head=ModelCardData(**head).to_yaml(),
-        marks=" ".join(f"`{label['before']}{label['after']}`" for label in labels[1:]),
-        repository=repository,
-        results=_results(origin, labels) if origin.get("validation", {}).get("languages") else "",
+        licence = {
+            "license": "other",
+            "license_name": "gemma-and-cc-by-nc-4.0" if is_ours else "gemma",
+            "license_link": "https://ai.google.dev/gemma/terms",
+        }
+    languages = [name for name in origin.get("languages", ()) if name != "xx"]
+    head = ModelCardData(
+        **licence,
+        language=languages or None,
+        base_model=base,
+        library_name="transformers",
+        pipeline_tag="token-classification",
+        tags=["punctuation-restoration", "punctuation"],
+        metrics=["f1"],
     )
-    card += GEMMA if has_terms else ""
+    marks = [f"`{label['before']}{label['after']}`" for label in labels[1:]]
+    has_results = origin.get("validation", {}).get("languages")
+    card = CARD.format(
+        head=head.to_yaml(),
+        marks=" ".join(marks),
+        repository=repository,
+        results=_results(origin, labels, marks) if has_results else "",
+    )
+    if has_terms:
+        card += GEMMA
     if is_ours:
         card += OURS
     elif base:
@@ -123,7 +131,9 @@ def written_card(
     return signed(card)
 
 
-def _results(origin: Mapping[str, Any], labels: Sequence[Mapping[str, str]]) -> str:
+def _results(
+    origin: Mapping[str, Any], labels: Sequence[Mapping[str, str]], marks: Sequence[str]
+) -> str:
     """What a model was trained from, and its F1 by language and mark."""
     before = origin.get("validation_before", {}).get("languages", {})
     rows = []
@@ -135,8 +145,8 @@ def _results(origin: Mapping[str, Any], labels: Sequence[Mapping[str, str]]) -> 
     return RESULTS.format(
         base=origin.get("base_model") or Path(origin.get("started_from", "")).name,
         steps=origin.get("steps", 0),
-        signs="".join(f" `{label['before']}{label['after']}` |" for label in labels[1:]),
-        rule=" ---: |" * (len(labels) - 1),
+        signs="".join(f" {mark} |" for mark in marks),
+        rule=" ---: |" * len(marks),
         rows="\n".join(rows),
     )
 

@@ -28,6 +28,7 @@ RECIPE = Path("recipes/en-zh-ms.yaml")
 # Settings of a model that say in which windows it reads.
 READ_IN = ("window", "left_context", "right_context", "max_window_pieces")
 SCORED = "benchmarks, files, or folders of prepared data for their test share"
+Fields = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -94,7 +95,7 @@ def evaluate(args: argparse.Namespace) -> None:
     """Score every benchmark, write its result, and print the tables."""
     from punctuation_restoration.evaluation import report, result_files
 
-    earlier: dict[str, Any] = {}
+    earlier: Fields = {}
     if args.against:  # read first: the new result may replace it
         for name in args.benchmark:
             earlier[name] = result_files.read_result(result_path(args.against, name))
@@ -116,9 +117,7 @@ def result_path(path: Path, name: str) -> Path:
     return path if path.suffix == ".json" else path / f"{file_name(name)}.json"
 
 
-def score_one(
-    restore: Any, name: str, args: argparse.Namespace, earlier: dict[str, Any] | None
-) -> dict[str, Any]:
+def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: Fields | None) -> Fields:
     """The result of one benchmark, compared with an earlier one if there is one."""
     from punctuation_restoration.evaluation import examples, result_files, runner
     from punctuation_restoration.evaluation.scored_texts import load_examples
@@ -126,7 +125,7 @@ def score_one(
     config = restore.model.config
     about = "test share" if Path(name).is_dir() else "a file"
     benchmark = BENCHMARKS.get(name, Benchmark(use="", about=about))
-    options: dict[str, Any] = {"marks": "all"}
+    options: Fields = {"marks": "all"}
     labels = examples.own_labels(config)
     if name in BENCHMARKS and not args.all_marks:
         options["marks"] = "basic"

@@ -10,6 +10,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from punctuation_restoration.cli.commands import finish
 from punctuation_restoration.data.readers import list_files
@@ -22,25 +23,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="punctuation-restoration prepare", description="Documents to training shards."
     )
-    given = parser.add_mutually_exclusive_group(required=True)
-    given.add_argument("--recipe", help="recipe file (YAML)")
-    given.add_argument(
-        "--texts", nargs="+", help="files or folders of text in one language, instead of a recipe"
-    )
-    parser.add_argument("--language", default="xx", help="language code of --texts")
-    parser.add_argument("--output", required=True, help="folder to write")
-    parser.add_argument(
-        "--tokenizer", help="tokenizer or model, folder or Hub id; default: the recipe's encoder"
-    )
-    parser.add_argument(
+    texts = parser.add_mutually_exclusive_group(required=True)
+    texts.add_argument("--recipe", help="recipe file (YAML)")
+    what = "files or folders of text in one language, instead of a recipe"
+    texts.add_argument("--texts", nargs="+", help=what)
+    add = parser.add_argument
+    add("--language", default="xx", help="language code of --texts")
+    add("--output", required=True, type=Path, help="folder to write")
+    add("--tokenizer", help="tokenizer or model, folder or Hub id; default: the recipe's encoder")
+    add(
         "--labels", help="file with other labels than those of the tokenizer's model (YAML or JSON)"
     )
-    parser.add_argument("--processes", type=int, default=2, help="worker processes")
+    add("--processes", type=int, default=2, help="worker processes")
     for split in ("validation", "test"):
-        what = (
-            f"share of documents for {split}; default: the recipe's; a source's own share is kept"
-        )
-        parser.add_argument(f"--{split}", type=float, metavar="SHARE", help=what)
+        what = f"share of documents for {split}; default: the recipe's; a source's own is kept"
+        add(f"--{split}", type=float, metavar="SHARE", help=what)
     add_trust_option(parser)
     args = parser.parse_args(argv)
     return finish("prepare", lambda: _prepare(args))
@@ -48,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _prepare(args: argparse.Namespace) -> None:
     """Prepare the data; whatever is missing is told before anything is loaded that takes seconds."""
+    changes: dict[str, Any] = {}
     if args.recipe:
         recipe = load_recipe(args.recipe)
         text_files(recipe)
@@ -58,13 +56,13 @@ def _prepare(args: argparse.Namespace) -> None:
     if args.texts:
         recipe = recipe_for_texts(args.texts, args.language)
     if args.labels:
-        recipe = replace(recipe, model={**recipe.model, **read_labels(args.labels)})
-    if args.validation is not None:
-        recipe = replace(recipe, validation=args.validation)
-    if args.test is not None:
-        recipe = replace(recipe, test=args.test)
+        changes["model"] = {**recipe.model, **read_labels(args.labels)}
+    for split in ("validation", "test"):
+        if (share := getattr(args, split)) is not None:
+            changes[split] = share
+    recipe = replace(recipe, **changes)
     tokenizer = args.tokenizer or str(recipe.model.get("encoder") or "")
-    prepare(recipe, Path(args.output), tokenizer, args.processes, args.trust_remote_code)
+    prepare(recipe, args.output, tokenizer, args.processes, args.trust_remote_code)
 
 
 if __name__ == "__main__":

@@ -68,6 +68,7 @@ _LETTERS = (
     r"[A-Z]{2,5}(?![A-Za-z\d_'’&-]|\.\w| [A-Z]{2}))"
 )
 _ANY = re.compile("|".join((_LINK, _MONEY, _PERCENT, _ORDINAL, _PHONE, _YEAR, _PLAIN, _LETTERS)))
+Spell = Callable[[str], str]  # digits -> words
 _IDENTIFIER = re.compile(r"(?!1[1-9]\d\d$|20\d\d$)\d{3,10}")  # digits that are no year
 
 
@@ -79,10 +80,9 @@ class NumberSpeller:
 
     def __init__(self, language: str, share: SpokenForms | None = None):
         self.language = language
-        self.is_han = language == "zh"
         self.share = share or SpokenForms(numbers=1.0)
-        self.spell: Callable[[str], str] = han_number if self.is_han else number_words(language)
-        self.joint = "" if self.is_han else " "
+        self.spell: Spell = han_number if language == "zh" else number_words(language)
+        self.joint = "" if language == "zh" else " "
         self.percent, signs, currencies = WORDINGS.get(language, ("", "", ""))
         self.link_signs = dict(zip("./@", signs.split(", "), strict=False))
         self.currencies = dict(zip(CURRENCY_SIGNS, currencies.split(), strict=False))
@@ -93,88 +93,86 @@ class NumberSpeller:
         return _ANY.sub(lambda match: self._replace(match, draw), text)
 
     def _replace(self, match: re.Match[str], draw: Random) -> str:
-        found = match.group()
-        share = self.share.letters if match["letters"] else self.share.numbers
-        if draw.random() >= share:
-            return found
-        if match["letters"]:
-            return " ".join(found)
-        if match["phone"]:
-            return self._digit_by_digit(found, draw)
-        if match["plain"] and _IDENTIFIER.fullmatch(found) and draw.random() < self.share.digits:
-            return self._digit_by_digit(found, draw)
-        if match["year"] and self.is_han:
-            return "".join(HAN_DIGITS[int(digit)] for digit in found)
-        if match["year"] or match["plain"]:
-            return self.spell(found)
+        kind = match.lastgroup
+        text = match.group()
+        if draw.random() >= (self.share.letters if kind == "letters" else self.share.numbers):
+            return text
+        if kind == "letters":
+            return " ".join(text)
+        if kind == "phone":
+            return self._digit_by_digit(text, draw)
+        if kind == "plain" and _IDENTIFIER.fullmatch(text) and draw.random() < self.share.digits:
+            return self._digit_by_digit(text, draw)
+        if kind == "year" and self.language == "zh":
+            return _han_digits(text)
+        if kind in ("year", "plain"):
+            return self.spell(text)
         if match["rank"] and self.language == "en":  # 21st -> twenty first
-            return (
-                str(num2words(int(match["rank"]), to="ordinal")).replace("-", " ").replace(",", "")
-            )
+            return _plain_words(num2words(int(match["rank"]), to="ordinal"))
         if match["urutan"] and self.language in ("ms", "id"):  # ke-3 -> ketiga
             return "pertama" if match["urutan"] == "1" else "ke" + self.spell(match["urutan"])
-        if match["ordinal"] or not self.percent:
-            return found
-        if match["percent"]:
+        if kind == "ordinal" or not self.percent:
+            return text
+        if kind == "percent":
             return self.percent.format(self.spell(match["share"]))
-        if match["link"]:  # www.example.com/a -> www dot example dot com slash a
-            parts = re.split(r"([./@])", re.sub(r"^https?://", "", found).rstrip("/"))
+        if kind == "link":  # www.example.com/a -> www dot example dot com slash a
+            parts = re.split(r"([./@])", re.sub(r"^https?://", "", text).rstrip("/"))
             return " ".join(self.link_signs.get(part, part) for part in parts if part)
-        return (
-            self.spell(match["amount"])
-            + (match["scale"] or "")
-            + self.joint
-            + self.currencies[match["sign"]]
-        )
+        amount = self.spell(match["amount"]) + (match["scale"] or "")
+        return amount + self.joint + self.currencies[match["sign"]]
 
     def _digit_by_digit(self, digits: str, draw: Random) -> str:
         """The digits of a telephone number or an identifier, each as a word. English says 0 as zero or as oh."""
-        said = self.joint.join(self.spell(digit) for digit in digits if digit.isdigit())
+        said = self.joint.join(map(self.spell, re.findall(r"\d", digits)))
         says_oh = self.language == "en" and draw.random() < self.share.oh
         return said.replace("zero", "oh") if says_oh else said
 
 
-def number_words(language: str) -> Callable[[str], str]:
+def number_words(language: str) -> Spell:
     """A function from digits (`1,200.5`) to words without hyphens or commas, in a language of num2words."""
     spoken = "id" if language == "ms" else language
     if spoken not in CONVERTER_CLASSES:
-        what_to_do = "Remove spoken_forms from this recipe."
         raise ValueError(
-            f"Expected a language that num2words speaks, got {language!r}. {what_to_do}"
+            f"Expected a language that num2words speaks, got {language!r}. Remove spoken_forms from this recipe."
         )
+    malay = MALAY_FROM_INDONESIAN if language == "ms" else {}
 
     def spell(digits: str) -> str:
         # A plain number of four digits in this range is nearly always a year, and read as one.
-        kind = (
-            "year" if spoken == "en" and re.fullmatch(r"1[1-9]\d\d|20\d\d", digits) else "cardinal"
-        )
-        digits = digits.replace(",", "")
-        number = Decimal(digits) if "." in digits else int(digits)
+        is_year = spoken == "en" and re.fullmatch(r"1[1-9]\d\d|20\d\d", digits)
+        number: Decimal | int = Decimal(digits.replace(",", ""))
         if number >= 10**15:  # so long a number is an identifier: its digits are read one by one
-            return " ".join(spell(digit) for digit in digits if digit.isdigit())
-        words = num2words(number, lang=spoken, to=kind).replace(",", "").replace("-", " ").split()
-        return " ".join(
-            MALAY_FROM_INDONESIAN.get(word, word) if language == "ms" else word for word in words
-        )
+            return " ".join(map(spell, re.findall(r"\d", digits)))
+        if "." not in digits:
+            number = int(number)
+        words = _plain_words(num2words(number, lang=spoken, to="year" if is_year else "cardinal"))
+        return " ".join(malay.get(word, word) for word in words.split())
 
     return spell
+
+
+def _plain_words(said: str) -> str:
+    return said.replace(",", "").replace("-", " ")
+
+
+def _han_digits(digits: str) -> str:
+    return "".join(HAN_DIGITS[int(digit)] for digit in digits)
 
 
 def han_number(digits: str) -> str:
     """A number in digits as Mandarin says it: `1203` -> 一千二百零三, `3.5` -> 三点五."""
     whole, _, decimals = digits.replace(",", "").partition(".")
-    tail = "点" + "".join(HAN_DIGITS[int(digit)] for digit in decimals) if decimals else ""
+    tail = f"点{_han_digits(decimals)}" if decimals else ""
     if len(whole.lstrip("0")) > 16:  # an identifier: its digits are read one by one
-        return "".join(HAN_DIGITS[int(digit)] for digit in whole) + tail
-    n_groups = -(-len(whole) // 4)
+        return _han_digits(whole) + tail
     said = ""
-    for index, group in enumerate(re.findall("....", whole.zfill(4 * n_groups))):
-        signs = zip(group, reversed(HAN_UNITS), strict=True)
-        part = "".join(
-            HAN_DIGITS[int(digit)] + (unit if digit != "0" else "") for digit, unit in signs
-        )
-        said += part.rstrip("零") + HAN_GROUPS[n_groups - 1 - index] if int(group) else "零"
-    said = (
-        re.sub("零+", "零", said).strip("零") or "零"
-    )  # one for each run of zeros, none at the ends
+    for index, digit in enumerate(whole):
+        n_groups, n_left = divmod(len(whole) - 1 - index, 4)  # after this digit
+        said += HAN_DIGITS[int(digit)]
+        if digit != "0":
+            said += HAN_UNITS[n_left]
+        if not n_left and int(whole[max(0, index - 3) : index + 1]):
+            said = said.rstrip("零") + HAN_GROUPS[n_groups]
+    # One for each run of zeros, none at the ends.
+    said = re.sub("零+", "零", said).strip("零") or "零"
     return re.sub("^一十", "十", said) + tail

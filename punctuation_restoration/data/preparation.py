@@ -42,7 +42,7 @@ MOST_MIXED_CASE = 2_000  # words with capitals inside that are listed, those of 
 # For less text than this, starting one more process takes longer than it saves.
 BYTES_PER_PROCESS = 2_000_000
 Label = Mapping[str, str]
-Row = dict[str, Any]  # of a source in the index
+Row = Mapping[str, Any]  # of a source in the index
 
 
 def recipe_for_texts(
@@ -100,7 +100,7 @@ def prepare(
     tokenizer: str,
     n_processes: int = 2,
     trust_remote_code: bool = False,
-) -> dict[str, Any]:
+) -> shards.Index:
     """Convert the sources of a recipe; write shards and index to `out`, which holds nothing else. Gives the index.
 
     With `trust_remote_code` Python code beside the tokenizer may run.
@@ -211,10 +211,11 @@ class Preparation:
         held_out: Mapping[str, list[PackedDocument]],
     ) -> Iterator[PackedDocument]:
         """Documents to train on; the others are added to those that are `held_out`."""
+        shares = source.validation or 0.0, source.test or 0.0
         waiting: list[PackedDocument] = []  # to train on, until a document is held out
         for conversion in usable:
             packed = conversion.packed
-            split = shards.split_of(packed.hash, source.validation, source.test)
+            split = shards.split_of(packed.hash, *shares)
             if split == "train":
                 self.capitalised.update(sorted(conversion.capitalised))
                 waiting.append(packed)
@@ -224,7 +225,7 @@ class Preparation:
                 yield from waiting
                 waiting.clear()
         if waiting:
-            waiting, chosen = hold_some_out(waiting, source.validation)
+            waiting, chosen = hold_some_out(waiting, shares[0])
             held_out["validation"].extend(chosen)
             yield from waiting
 
@@ -237,21 +238,21 @@ def hold_some_out(
     Held out is the document whose size is nearest to the share of all words. One of more than a third of all words is
     split instead, after a mark: its last words are held out.
     """
-    n_words = [len(document.words.labels) for document in documents]
-    wanted = share * sum(n_words)
-    index = min(range(len(documents)), key=lambda index: abs(n_words[index] - wanted))
-    others = documents[:index] + documents[index + 1 :]
+    n_words = np.array([len(document.words.labels) for document in documents])
+    wanted = share * n_words.sum()
+    index = int(np.abs(n_words - wanted).argmin())
     chosen = documents[index]
-    if n_words[index] <= sum(n_words) / 3:
+    others = documents[:index] + documents[index + 1 :]
+    if n_words[index] <= n_words.sum() / 3:
         return others, [chosen]
-    to_train_on = chosen.words.labels[: int(n_words[index] - wanted)]
-    if not to_train_on.any():
+    first_marks = np.flatnonzero(chosen.words.labels[: int(n_words[index] - wanted)])
+    if not len(first_marks):
         return documents, []
     parts = []
-    for words in chosen.words.parted(int(np.flatnonzero(to_train_on)[-1]) + 1):
+    for words in chosen.words.parted(int(first_marks[-1]) + 1):
         # Its words have another hash now, the same for every tokenizer.
         word_hash = hash_id(f"{chosen.word_hash} {len(words.labels)}")
-        parts.append(PackedDocument(chosen.hash, words, word_hash))
+        parts.append(chosen._replace(words=words, word_hash=word_hash))
     return [*others, parts[0]], [parts[1]]
 
 

@@ -12,6 +12,8 @@ from punctuation_restoration.data.readers import list_files, plain_stem
 
 LABEL_KEYS = ("labels", "mark_labels")
 AnySettings = TypeVar("AnySettings")
+Fields = dict[str, Any]  # of a file, or of a part of it
+Shares = Mapping[int, float]  # by number
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,7 @@ class Sampling:
     """How windows are cut from the words of the sources, see `data.sampling`."""
 
     # Pieces of a window -> its share.
-    lengths: Mapping[int, float] = field(
-        default_factory=lambda: {32: 0.1, 64: 0.2, 128: 0.3, 256: 0.4}
-    )
+    lengths: Shares = field(default_factory=lambda: {32: 0.1, 64: 0.2, 128: 0.3, 256: 0.4})
     # A language is drawn with its weighted number of words to the power 1 / temperature,
     temperature: float = 1.0
     # times this, by language; 1 where absent.
@@ -63,7 +63,7 @@ class Sampling:
     # Share of steps whose windows are utterances: whole sentences,
     utterances: float = 0.0
     # as many as this: number of sentences -> share.
-    stops: Mapping[int, float] = field(default_factory=lambda: {1: 0.5, 2: 0.3, 3: 0.2})
+    stops: Shares = field(default_factory=lambda: {1: 0.5, 2: 0.3, 3: 0.2})
     # Share of a language's windows that get a question.
     questions: Mapping[str, float] = field(default_factory=dict)
 
@@ -104,15 +104,16 @@ class Recipe:
     spoken_forms: SpokenForms | None = None
     # Benchmark files or folders, or tables of sentences, that no document may repeat.
     leak_check: tuple[str, ...] = ()
-    model: Mapping[str, Any] = field(default_factory=dict)
-    training: Mapping[str, Any] = field(default_factory=dict)
+    model: Fields = field(default_factory=dict)
+    training: Fields = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         sampling = self.sampling
         changes = self.augmentation
         names = sorted(source.name for source in self.sources)
         can_hold_out = True
-        for part in (self, *resolved_sources(self)):
+        parts: list[Any] = [self, *resolved_sources(self)]
+        for part in parts:
             shares = part.validation, part.test
             can_hold_out &= min(shares) >= 0 and sum(shares) < 1
         numbers = {**asdict(sampling), **asdict(changes), **sampling.questions}
@@ -148,7 +149,7 @@ class Recipe:
             )
 
 
-def _are_shares(shares: Mapping[int, float], least: int) -> bool:
+def _are_shares(shares: Shares, least: int) -> bool:
     """Whether these are shares of numbers from `least` on."""
     return min(shares, default=0) >= least and min(shares.values()) >= 0 < sum(shares.values())
 
@@ -157,7 +158,7 @@ def resolved_sources(recipe: Recipe) -> list[Source]:
     """The sources of a recipe with their whole path, and with its shares where they have none of their own."""
     sources = []
     for source in recipe.sources:
-        own = {
+        own: Fields = {
             "path": str(Path(recipe.root) / source.path),
             "validation": recipe.validation if source.validation is None else source.validation,
             "test": recipe.test if source.test is None else source.test,
@@ -179,13 +180,13 @@ def load_recipe(path: str | Path) -> Recipe:
     return build_recipe(_read_content(Path(path)), str(path))
 
 
-def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
+def build_recipe(content: Fields, where: str = "recipe") -> Recipe:
     """Check the dictionary of a recipe and give the recipe; a `ValueError` says what is wrong.
 
     `filters` and `max_words` at the top are every source's defaults; a source without `name` takes that of its file; an
     empty key counts as left out.
     """
-    fields: dict[str, Any] = {}
+    fields: Fields = {}
     for key, value in content.items():
         if value is not None:
             fields[key] = tuple(value) if isinstance(value, list) else value
@@ -205,7 +206,7 @@ def build_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
     return checked(Recipe, {**fields, "sources": tuple(sources)}, where)
 
 
-def checked(kind: type[AnySettings], values: Mapping[str, Any], where: str) -> AnySettings:
+def checked(kind: type[AnySettings], values: Fields, where: str) -> AnySettings:
     """Build the dataclass `kind` and those in it; a `ValueError` for wrong keys, or values of another type."""
     try:
         config = Config(strict=True, type_hooks={int: _number, float: _number})
@@ -226,7 +227,7 @@ def _number(value: Any) -> Any:
         return value
 
 
-def read_labels(path: str | Path) -> dict[str, Any]:
+def read_labels(path: str | Path) -> Fields:
     """The `labels` and `mark_labels` of a file (YAML or JSON), as a recipe's `model` has them, or of a recipe."""
     content = _read_content(Path(path))
     fields = content["model"] if isinstance(content.get("model"), dict) else content
@@ -238,7 +239,7 @@ def read_labels(path: str | Path) -> dict[str, Any]:
     return labels
 
 
-def _read_content(path: Path) -> dict[str, Any]:
+def _read_content(path: Path) -> Fields:
     """The dictionary of a recipe file, its base merged in."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -268,6 +269,6 @@ def _read_content(path: Path) -> dict[str, Any]:
     return merged
 
 
-def _named(row: Mapping[str, Any]) -> dict[str, Any]:
+def _named(row: Mapping[str, Any]) -> Fields:
     """A source's row with its name."""
     return {"name": plain_stem(Path(str(row.get("path", "")))), **row}

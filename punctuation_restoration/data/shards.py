@@ -33,6 +33,7 @@ from punctuation_restoration.whole_files import write_whole, written_whole
 
 SHARD_BYTES = 30_000_000
 Arrays = Mapping[str, np.ndarray]  # of a shard, by name
+Index = Mapping[str, Any]  # what `index.json` holds, or a part of it
 
 
 class Words(NamedTuple):
@@ -117,7 +118,7 @@ class WordStream:
 
 def write_split(
     folder: Path, stem: str, documents: Iterable[PackedDocument], n_bytes: int = SHARD_BYTES
-) -> dict[str, Any]:
+) -> Index:
     """Write the documents of a split as shards of about `n_bytes`; gives their row of the index, with their counts."""
     files: list[dict[str, Any]] = []
     n_documents = n_words = n_cased = n_rows = n_written = 0
@@ -180,7 +181,7 @@ def open_shard(path: str | Path) -> dict[str, np.ndarray]:
         ) from error
 
 
-def check_shards(index: Mapping[str, Any]) -> tuple[int, int]:
+def check_shards(index: Index) -> tuple[int, int]:
     """The numbers of words and pieces to train on. A `ValueError` names a shard that does not fit its index."""
     n_words = n_pieces = 0
     limits = {"labels": len(index["labels"]), "piece_ids": index["n_vocabulary"]}
@@ -197,7 +198,7 @@ def check_shards(index: Mapping[str, Any]) -> tuple[int, int]:
     return n_words, n_pieces
 
 
-def split_shards(index: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def split_shards(index: Index) -> Iterator[tuple[str, dict[str, Any]]]:
     """All shards of an index, each with the name of its split."""
     for row in index["sources"]:
         for split, counts in row["splits"].items():
@@ -216,7 +217,7 @@ def document_keys(arrays: Arrays) -> list[tuple[int, int]]:
     return list(zip(hashes, arrays["word_hashes"].tolist(), strict=True))
 
 
-def write_index(folder: Path, index: Mapping[str, Any]) -> None:
+def write_index(folder: Path, index: Index) -> None:
     """Write the index of a prepared folder. It comes last, so a folder with an index is complete."""
     content = json.dumps(index, ensure_ascii=False, indent=1).encode()
     write_whole(folder / INDEX_NAME, content, force=True)
@@ -228,7 +229,7 @@ def hash_of_pieces(tokenizer: Any) -> str:
     return hashlib.sha256(pieces.encode()).hexdigest()[:16]
 
 
-def check_same_pieces(index: Mapping[str, Any], tokenizer: Any) -> None:
+def check_same_pieces(index: Index, tokenizer: Any) -> None:
     """Check that data were prepared with the pieces of a tokenizer; data of earlier versions do not tell."""
     if index.get("pieces") not in (None, hash_of_pieces(tokenizer)):
         raise ValueError(
@@ -237,7 +238,7 @@ def check_same_pieces(index: Mapping[str, Any], tokenizer: Any) -> None:
         )
 
 
-def check_same_words(index: Mapping[str, Any], config: Any, name: str = "MODEL") -> None:
+def check_same_words(index: Index, config: Any, name: str = "MODEL") -> None:
     """Check that data have the labels of a model, and its form of words."""
     expected = config.label_names
     got = [label["name"] for label in index["labels"]]
@@ -255,7 +256,7 @@ def check_same_words(index: Mapping[str, Any], config: Any, name: str = "MODEL")
             )
 
 
-def read_index(*folders: str | Path) -> dict[str, Any]:
+def read_index(*folders: str | Path) -> Index:
     """Read the index of prepared folders, as if they were one; a `ValueError` if one has none, or they do not fit."""
     indexes = [_read_one_index(Path(folder)) for folder in folders]
     for key in ("labels", "pieces", *WORD_KEYS):
@@ -284,10 +285,10 @@ def read_index(*folders: str | Path) -> dict[str, Any]:
     }
 
 
-def _read_one_index(folder: Path) -> dict[str, Any]:
+def _read_one_index(folder: Path) -> Index:
     """The index of a folder, in which shards have their whole path."""
     try:
-        index: dict[str, Any] = json.loads((folder / INDEX_NAME).read_text(encoding="utf-8"))
+        index: Index = json.loads((folder / INDEX_NAME).read_text(encoding="utf-8"))
         for _, shard in split_shards(index):
             shard["file"] = str(folder / shard["file"])
         if missing := {"labels", "n_vocabulary", "languages", *WORD_KEYS} - set(index):

@@ -10,7 +10,7 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,13 @@ from punctuation_restoration.evaluation.runner import Evaluation
 from punctuation_restoration.whole_files import write_whole
 
 FORMAT = 4
+Result = dict[str, Any]  # and the parts of one
 PROJECT = Path(__file__).resolve().parents[2]
 
 
 def to_result(
-    evaluation: Evaluation, name: str, about: str, signed: dict[str, Any], casing: Mapping[str, Any]
-) -> dict[str, Any]:
+    evaluation: Evaluation, name: str, about: str, signed: Result, casing: Result
+) -> Result:
     """One benchmark as JSON can hold it: signature, scores, intervals, calibration, and the counts behind them.
 
     `signed` is the signature with the `data_sha256`; `casing` has the scores of letters, by whose marks they stand
@@ -59,7 +60,7 @@ def to_result(
     }
 
 
-def _calibration(bins: np.ndarray) -> dict[str, Any]:
+def _calibration(bins: np.ndarray) -> Result:
     """Bins by score: how many decisions, how many of them right, the sum of their scores; and the error of all."""
     return {
         "n": bins[0].astype(int).tolist(),
@@ -69,10 +70,10 @@ def _calibration(bins: np.ndarray) -> dict[str, Any]:
     }
 
 
-def read_result(path: Path) -> dict[str, Any]:
+def read_result(path: Path) -> Result:
     """An earlier result; a `ValueError` if the file holds none of this format."""
     try:
-        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        result: Result = json.loads(path.read_text(encoding="utf-8"))
         if result["format"] != FORMAT:
             raise ValueError(f"format {result['format']}")
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -81,9 +82,7 @@ def read_result(path: Path) -> dict[str, Any]:
     return result
 
 
-def check_same_test(
-    data_sha256: str, label_names: Sequence[str], earlier: Mapping[str, Any]
-) -> None:
+def check_same_test(data_sha256: str, label_names: Sequence[str], earlier: Result) -> None:
     """Raises a ValueError unless an earlier result is of the same texts and labels."""
     is_same_text = data_sha256 == earlier["signature"]["data_sha256"]
     if not is_same_text or list(label_names) != earlier["label_names"]:
@@ -93,19 +92,19 @@ def check_same_test(
         )
 
 
-def compare(result: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+def compare(result: Result, earlier: Result) -> Result:
     """How much better a result is than an earlier one on the same test, and which one that was."""
     signed = {key: earlier["signature"][key] for key in ("model", "model_sha256", "commit")}
     return {**signed, **scores.paired_bootstrap(result["units"], earlier["units"])}
 
 
-def write_result(result: Mapping[str, Any], path: Path) -> None:
+def write_result(result: Result, path: Path) -> None:
     """Write a result, each of its parts on a line; whole or not at all."""
     parts = [json.dumps({key: value}, ensure_ascii=False)[1:-1] for key, value in result.items()]
     write_whole(path, "{{\n{}\n}}\n".format(",\n".join(parts)).encode(), force=True)
 
 
-def signature(model: str, settings: dict[str, Any], device: str) -> dict[str, Any]:
+def signature(model: str, settings: Result, device: str) -> Result:
     """All of the signature but the data, which differs by benchmark; `model` is a folder or a name."""
     return {
         "commit": commit(),

@@ -100,7 +100,7 @@ def held_out_of_recipe(
         held_out = []
         for document in read_documents(source.path, source.text_field):
             number = hash_id(document.id)
-            by_share = split_of(number, source.validation) == "validation"
+            by_share = split_of(number, source.validation or 0) == "validation"
             if number in listed if listed else by_share:
                 held_out.append(document)
         bounds = source.filters
