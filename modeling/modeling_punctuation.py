@@ -35,24 +35,20 @@ MAY_BE_MISSING = (
     "_raise_exceptions_for_missing_entries",
     "_raise_exceptions_for_connection_errors",
 )
-NOT_COMPUTED = {
-    "_name_or_path",
-    "architectures",
-    "dtype",
-    "transformers_version",
-}  # change no result
+# They change no result.
+NOT_COMPUTED = {"_name_or_path", "architectures", "dtype", "transformers_version"}
 HUB_KEYWORDS = ("cache_dir", "local_files_only", "revision", "subfolder", "token")
 
 
-def notices_beside(place: Any, **where: Any) -> dict[str, bytes]:
+def notices_beside(source: Any, **where: Any) -> dict[str, bytes]:
     """Gemma's terms and the notice beside weights that are, or learned from, Gemma's; `where` is for `cached_file`."""
     where |= dict.fromkeys(MAY_BE_MISSING, False)
-    found: dict[str, bytes] = {}
+    notices: dict[str, bytes] = {}
     for name in NOTICES:
-        if not (file := cached_file(place, name, **where)):
+        if not (file := cached_file(source, name, **where)):
             break  # without the terms a notice is of something else
-        found[name] = Path(file).read_bytes()
-    return found
+        notices[name] = Path(file).read_bytes()
+    return notices
 
 
 @dataclass
@@ -137,7 +133,7 @@ class PunctuationRestorationModel(PreTrainedModel):
             settings: fields of `PunctuationRestorationConfig`.
 
         Raises:
-            ValueError: if this is no encoder, one that reads to the left alone, or one that has fewer layers.
+            ValueError: if this is no encoder, one that reads only to the left, or one that has fewer layers.
         """
         loading: Any = {"revision": revision, "trust_remote_code": trust_remote_code}
         config = AutoConfig.from_pretrained(name_or_path, **loading)
@@ -151,7 +147,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         if any(getattr(module, "is_causal", False) is True for module in encoder.modules()):
             raise ValueError(
                 f"Expected an encoder that reads both ways, {name_or_path} is a {type(encoder).__name__}, which reads "
-                "to the left alone. Choose a masked language model, or a decoder made bidirectional (EmbeddingGemma)."
+                "only to the left. Choose a masked language model, or a decoder made bidirectional (EmbeddingGemma)."
             )
         if n_layers is not None:
             keep_first_layers(encoder, n_layers)
@@ -185,12 +181,12 @@ class PunctuationRestorationModel(PreTrainedModel):
                 "checkpoint again; a Git checkout without its large files holds only pointers."
             ) from error
         model, report = loaded
-        new = (
-            {"classifier.casings.weight", "classifier.casings.bias"}
-            if kwargs.get("casings")
-            else set()
-        )
-        if missing := sorted(report["missing_keys"] - new):
+        has_casings = kwargs.get("casings")  # new ones may be missing
+        if missing := sorted(
+            name
+            for name in report["missing_keys"]
+            if not (has_casings and name.startswith("classifier.casings."))
+        ):
             raise ValueError(
                 f"Expected weights for all of this model in {place}, {len(missing)} are missing, such as "
                 f"{missing[:3]}. Use a complete checkpoint, or from_encoder to start a new model from an encoder."
@@ -203,7 +199,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         if model.config.stored_bits:
             apply_scales(model.encoder)
             model.config.stored_bits = None
-            # What was stored in floats are places in the file, which would stay in memory as a whole.
+            # What was stored in floats are views of the file, which would stay in memory as a whole.
             for name, weight in model.named_parameters():
                 if weight.ndim != 2 or not name.startswith("encoder."):
                     weight.data = weight.data.clone()
@@ -227,13 +223,11 @@ class PunctuationRestorationModel(PreTrainedModel):
             if stored_bits:
                 weights = kwargs.get("state_dict") or self.state_dict()
                 kwargs["state_dict"] = in_8_bits(weights, self.encoder, "encoder.")
-            for (
-                name,
-                content,
-            ) in self.notices.items():  # first: `push_to_hub=True` sends what is there
+            # First: `push_to_hub=True` sends what is there.
+            for name, content in self.notices.items():
                 Path(save_directory).mkdir(parents=True, exist_ok=True)
-                if not (place := Path(save_directory, name)).exists():
-                    place.write_bytes(content)
+                if not (path := Path(save_directory, name)).exists():
+                    path.write_bytes(content)
             super().save_pretrained(save_directory, *args, **kwargs)
         finally:
             self.config.stored_bits = None

@@ -6,7 +6,7 @@
     onnx-int8       ONNX Runtime, int8: see `onnx_export.py`
 
 ONNX Runtime reads the file `onnx/model.onnx` or `onnx/model_int8.onnx` of the model's folder or repository. Where there
-is none of these weights, the model is written as ONNX into memory, which takes ten seconds or more.
+is no such file of these weights, the model is written as ONNX into memory, which takes ten seconds or more.
 """
 
 import functools
@@ -109,16 +109,21 @@ def _in_int8(model: Any) -> Any:
 
 def _compute_with_torch(model: Any, **inputs: torch.Tensor | None) -> torch.Tensor:
     outputs = model(**inputs)
-    found = [scores for scores in (outputs.logits, outputs.casing_logits) if scores is not None]
-    return torch.cat([scores.float().softmax(dim=-1) for scores in found], dim=-1)
+    return _probabilities(outputs.logits, outputs.casing_logits)
 
 
 def _compute_with_onnx(source: str | bytes, **inputs: torch.Tensor | None) -> torch.Tensor:
-    given = {name: tensor for name, tensor in inputs.items() if tensor is not None}
-    given.setdefault("attention_mask", torch.ones_like(given["input_ids"]))
+    if inputs.get("attention_mask") is None:
+        inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])  # type: ignore[arg-type]
     session = _session(source, torch.get_num_threads(), os.getpid())
-    found = session.run(None, {name: tensor.numpy() for name, tensor in given.items()})
-    return torch.cat([torch.from_numpy(scores).softmax(dim=-1) for scores in found], dim=-1)
+    arrays = {name: tensor.numpy() for name, tensor in inputs.items() if tensor is not None}
+    return _probabilities(*map(torch.from_numpy, session.run(None, arrays)))
+
+
+def _probabilities(*logits: torch.Tensor | None) -> torch.Tensor:
+    """(B, W, M + C): of the labels, and of the casings if there are any."""
+    scores = [each.float().softmax(dim=-1) for each in logits if each is not None]
+    return torch.cat(scores, dim=-1)
 
 
 @functools.lru_cache(maxsize=4)
@@ -138,23 +143,19 @@ def _file_beside(name: str, model: Any) -> str | None:
     from .onnx_export import FORMAT
 
     source, revision = model.config._name_or_path, getattr(model.config, "_commit_hash", None)
+    quiet = {"revision": revision, "_raise_exceptions_for_connection_errors": False}
     try:
-        known = {"revision": revision, "_raise_exceptions_for_connection_errors": False}
-        file = cached_file(source, name, **known) if source else None
-        made = (
-            _session(file, torch.get_num_threads(), os.getpid()).get_modelmeta().custom_metadata_map
-            if file
-            else {}
-        )
+        file = cached_file(source, name, **quiet) if source else None
+        if file is None:
+            return None
+        session = _session(file, torch.get_num_threads(), os.getpid())
     except ImportError:
         raise
     except Exception:  # no such file, or no whole one, for which ONNX Runtime has errors of its own
         return None
-    return (
-        file
-        if (made.get("weights"), made.get("format")) == (model.fingerprint(), str(FORMAT))
-        else None
-    )
+    made = session.get_modelmeta().custom_metadata_map
+    wanted = {"weights": model.fingerprint(), "format": str(FORMAT)}
+    return file if wanted.items() <= made.items() else None
 
 
 def _written(name: str, model: Any, pad_id: int) -> bytes:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import regex
 
-# Marks as labels name them -> marks as the script writes them. Rows are named as Unicode names the script; Kana stands
-# for Hiragana and Katakana, Latin for all that have no row. A word's script is that of its last letter.
+# Marks as labels name them -> marks as the script writes them. Rows are named as Unicode names the script; Kana means
+# Hiragana and Katakana, Latin all scripts that have no row. A word's script is that of its last letter.
 WRITTEN_MARKS: dict[str, dict[str, str]] = {
     "Han": {",": "，", ".": "。", "?": "？", "!": "！", ";": "；", ":": "："},
     "Kana": {",": "、", ".": "。", "?": "？", "!": "！", ";": "；", ":": "："},
@@ -23,7 +23,7 @@ WRITTEN_MARKS: dict[str, dict[str, str]] = {
     "Armenian": {".": "։"},
     "Latin": {},
 }
-# Han and kana alone have a comma between the parts of a list (Chinese) or of a sentence (Japanese).
+# Only Han and kana have a comma between the parts of a list (Chinese) or of a sentence (Japanese).
 WRITTEN_MARKS |= {
     script: {"、": row.get(",", ","), **row}
     for script, row in WRITTEN_MARKS.items()
@@ -89,16 +89,14 @@ def written(mark: str, script: str) -> str:
 
 
 def known_marks(marks: Iterable[str]) -> dict[str, str]:
-    """Every sign that counts as a mark -> the one of `marks` that it stands for.
+    """Every sign that counts as a mark -> the one of `marks` that it means.
 
     Those are the given marks of one sign, the forms in which some script writes them, and those that are only read.
     """
-    given = [mark for mark in marks if len(mark) == 1]
-    forms = {
-        form: mark for row in WRITTEN_MARKS.values() for mark, form in row.items() if mark in given
-    }
-    read = {form: mark for mark, signs in ALSO_READ.items() for form in signs if mark in given}
-    return forms | read | {mark: mark for mark in given}
+    signs = {mark: mark for mark in marks if len(mark) == 1}
+    forms = [(mark, form) for row in WRITTEN_MARKS.values() for mark, form in row.items()]
+    forms += [(mark, form) for mark, read in ALSO_READ.items() for form in read]
+    return {form: mark for mark, form in forms if mark in signs} | signs
 
 
 # Other forms of a mark, which are not written: half and full width, small and vertical ones, and other scripts' own.
@@ -112,9 +110,9 @@ ALSO_READ = {
     ";": "﹔",
     ":": "﹕",
 }
-SENTENCE_ENDS = known_marks(".?!…")  # every sign, and the mark that it stands for
+SENTENCE_ENDS = known_marks(".?!…")  # every sign, and the mark that it means
 
 
-def ends_sentence(signs: str) -> bool:
-    """Whether what stands, or is written, after a word ends a sentence."""
+def ends_sentence(signs: Iterable[str]) -> bool:
+    """Whether signs after a word end a sentence."""
     return not SENTENCE_ENDS.keys().isdisjoint(signs)

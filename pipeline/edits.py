@@ -20,6 +20,8 @@ from .marks import mark_offsets, typed_dashes
 from .segmentation import WORD_SIGNS, as_set
 from .words import Word
 
+Row = Mapping[str, Any]  # a word of a result
+
 
 class Edit(TypedDict):
     """One change: from `start` on, `removed` becomes `inserted`. The pipeline's class says what the others are."""
@@ -72,10 +74,12 @@ def restoring_edits(
     text: str,
     words: Sequence[Word],
     marks: Sequence[tuple[str, str]],
-    decided: Sequence[Mapping[str, Any]],
+    decided: Sequence[Row],
     removed: Set[str] = frozenset(),
 ) -> list[Edit]:
     """The edits that write the `marks` before and after each word, ascending; `decided` says why, word by word.
+
+    Marks whose source is the input are there.
 
     The signs in `removed`, those of every script, are first taken out of the gaps between the words. A sign that parts
     two words, or a word and a sign, stays, and gets no new mark beside it: `yes,no` would become `yesno` or `yes.no`.
@@ -87,11 +91,12 @@ def restoring_edits(
         words, starts[1:], marks, decided, strict=True
     ):
         row = why["source"], why["label"], why["score"]
+        is_new = why["source"] != "input"
         has_it = not removed and before in text[word.mark_from : word.start]
-        if before and not has_it:
+        if before and is_new and not has_it:
             edits.append(make_edit(word.mark_from, "", before, *row))
         removals, takes_no_mark = _removals(text, word.end, following, removed)
-        if after and not takes_no_mark:
+        if after and is_new and not takes_no_mark:
             edits.append(make_edit(word.mark_at, "", after, *row))
         gone += removals
     edits += [make_edit(offset, text[offset], "", "removal") for offset in gone]
@@ -155,7 +160,7 @@ def edited_between(text: str, edits: Sequence[Edit], start: int, end: int) -> st
 
 
 def sentence_ranges(
-    text: str, edits: Sequence[Edit], words: Sequence[Mapping[str, Any]], turns: Iterable[int] = ()
+    text: str, edits: Sequence[Edit], words: Sequence[Row], turns: Iterable[int] = ()
 ) -> list[tuple[int, int]]:
     """Which words (first, end) make each sentence of a restored text; the last one may have no end.
 

@@ -21,16 +21,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-FORMAT = (
-    8  # raised when files made by an earlier version of this module should not be used any more
-)
+FORMAT = 8  # raised when files of earlier versions of this module should not be used any more
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: bool) -> None:
     """Write the file of a model: a ValueError if ONNX cannot hold it, an ImportError where a package is missing."""
-    onnx, _, _ = map(
-        import_package, ("onnx", "onnxruntime", "onnxscript")
-    )  # torch writes ONNX with the last one
+    onnx = import_package("onnx")
+    for name in ("onnxruntime", "onnxscript"):  # torch writes ONNX with the second
+        import_package(name)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with _quiet():
         graph = _graph_of(model, pad_id, in_int8)
@@ -135,21 +133,14 @@ class _LinearByPiece(nn.Module):
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what torch, ONNX Script and ONNX Runtime tell their developers; other logging goes on."""
-
-    def is_other(
-        record: logging.LogRecord,
-    ) -> bool:  # ONNX Runtime's quantisation logs by the root logger
-        return "onnxruntime" not in record.pathname
-
-    with contextlib.ExitStack() as undo:
-        for logger in map(logging.getLogger, ("torch.onnx", "onnxscript", "onnx_ir")):
-            undo.callback(logger.setLevel, logger.level)
-            logger.setLevel(logging.ERROR)
-        undo.callback(logging.root.removeFilter, is_other)
-        logging.root.addFilter(is_other)
-        undo.enter_context(warnings.catch_warnings(action="ignore"))
-        yield
+    """Without what torch, ONNX Script and ONNX Runtime tell their developers."""
+    level = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            yield
+    finally:
+        logging.disable(level)
 
 
 def _graph_of(model: Any, pad_id: int, in_int8: bool) -> Any:

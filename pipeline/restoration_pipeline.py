@@ -38,6 +38,7 @@ from .words import WordFinder
 
 logger = logging.getLogger(__name__)
 
+Values = dict[str, Any]  # a result, or what is known of a window
 TASK = "punctuation-restoration"
 EXISTING = ("keep", "replace")
 SWITCHES = ("truecase", "sentences", "final", "all_scores", "return_words")
@@ -139,23 +140,21 @@ class PunctuationRestorationPipeline(Pipeline):
         with torch.inference_mode():
             self.compute: Any = make_backend(backend, self.model, self.slots.pad_id)
 
-    def _sanitize_parameters(
-        self, **kwargs: Any
-    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    def _sanitize_parameters(self, **kwargs: Any) -> tuple[Values, Values, Values]:
         """Check the options; transformers keeps those of the construction in `_postprocess_params`."""
         if unknown := sorted(set(kwargs) - set(OPTIONS)):
             what_to_do = "Correct them, or leave them out; fields of the configuration are set in `model.config`"
             what_to_do = "Put 'known' into the item" if unknown == ["known"] else what_to_do
             raise TypeError(f"Expected keywords among {OPTIONS}, got {unknown}. {what_to_do}.")
-        for name in SWITCHES:
-            if not isinstance(value := kwargs.get(name, False), bool):
+        for name, value in kwargs.items():
+            if name in SWITCHES and not isinstance(value, bool):
                 raise ValueError(
                     f"Expected {name} to be True or False, got {value!r}. Pass {name}=True or False."
                 )
-        if (existing := kwargs.get("existing", "keep")) not in EXISTING:
-            raise ValueError(
-                f"Expected existing to be one of {EXISTING}, got {existing!r}. Pass one of these."
-            )
+            if name == "existing" and value not in EXISTING:
+                raise ValueError(
+                    f"Expected existing to be one of {EXISTING}, got {value!r}. Pass one of these."
+                )
         make_choice(self.model.config, kwargs.get("marks", "basic"), kwargs.get("thresholds"))
         return {}, {}, kwargs
 
@@ -191,7 +190,7 @@ class PunctuationRestorationPipeline(Pipeline):
 
     def stream_results(
         self, texts: Iterable[str], block: int | None = None, **options: Any
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[Values]:
         """As `stream`, but gives what a call gives: text, edits and words, with offsets in the whole text.
 
         `block` is the number of letters and digits that are restored together, by default 40,000.
@@ -213,8 +212,8 @@ class PunctuationRestorationPipeline(Pipeline):
         super().save_pretrained(save_directory, **kwargs)
 
     def _results(
-        self, items: Iterable[Any], batch_size: int | None, options: dict[str, Any]
-    ) -> Iterator[dict[str, Any]]:
+        self, items: Iterable[Any], batch_size: int | None, options: Values
+    ) -> Iterator[Values]:
         """Results in the order of the items; windows of several texts are batched by length, for little padding."""
         options = {**self._postprocess_params, **options}
         of_windows = {name: options.pop(name) for name in ("existing", "final") if name in options}
@@ -222,14 +221,16 @@ class PunctuationRestorationPipeline(Pipeline):
         budget = CPU_BUDGET if self.device.type == "cpu" else ACCELERATOR_BUDGET
         numbered = enumerate(items)
         while True:
-            texts: list[list[dict[str, Any]]] = []  # their windows
+            texts: list[list[Values]] = []  # their windows
             n_ahead = 0  # windows, or their pieces where batches go by those
             for position, item in numbered:
                 try:
                     texts.append(list(self.preprocess(item, **of_windows)))
                 except (TypeError, ValueError) as error:
                     raise type(error)(f"Item {position}: {error}") from error
-                n_ahead += sum(1 if batch_size else len(one["input_ids"]) for one in texts[-1])
+                n_ahead += sum(
+                    1 if batch_size else len(window["input_ids"]) for window in texts[-1]
+                )
                 if n_ahead >= (batch_size or budget) * N_BATCHES_AHEAD:
                     break
             if not texts:
@@ -241,12 +242,10 @@ class PunctuationRestorationPipeline(Pipeline):
                 outputs = self.forward(collate(batch, self.slots.pad_id))
                 for window, rows in zip(batch, outputs["probabilities"].numpy(), strict=True):
                     window["probabilities"] = rows
-            for own in texts:
-                yield self.postprocess(own, **options)
+            for text in texts:
+                yield self.postprocess(text, **options)
 
-    def preprocess(
-        self, item: Any, existing: str = "keep", final: bool = True
-    ) -> Iterator[dict[str, Any]]:
+    def preprocess(self, item: Any, existing: str = "keep", final: bool = True) -> Iterator[Values]:
         """Windows of one item, as pieces and slots; no words still give one, which decides nothing."""
         config, item = self.model.config, read_item(item)
         item = item if final else replace(item, final=False)
@@ -270,26 +269,22 @@ class PunctuationRestorationPipeline(Pipeline):
             seen = slice(window.first, window.end)
             ends_text = item.final and window.end == len(words)
             input_ids, slot_positions = self.slots.assemble(pieces[seen], shown[seen], ends_text)
-            yield {
-                "input_ids": input_ids,
-                "slot_positions": slot_positions,
-                "window": window,
-                "prepared": prepared,
-            }
+            inputs = {"input_ids": input_ids, "slot_positions": slot_positions}
+            yield {**inputs, "window": window, "prepared": prepared}
 
-    def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
+    def _forward(self, model_inputs: Values) -> Values:
         return {"probabilities": self.compute(**model_inputs)}  # (B, W, M + C), labels and casings
 
     def postprocess(
         self,
-        windows: Sequence[dict[str, Any]],
+        windows: Sequence[Values],
         marks: str | Sequence[str] = "basic",
         thresholds: Mapping[str, float] | None = None,
         truecase: bool = False,
         all_scores: bool = False,
         sentences: bool = False,
         return_words: bool = True,
-    ) -> dict[str, Any]:
+    ) -> Values:
         """Join the windows of one text, choose labels, and write the marks into the text."""
         config, prepared = self.model.config, windows[0]["prepared"]
         item, words = prepared.item, prepared.words
@@ -301,7 +296,7 @@ class PunctuationRestorationPipeline(Pipeline):
         decided = decide(prepared, labels, config, make_choice(config, marks, limits))
         rows = [config.labels[label] for label in decided.labels]
         written = marks_of(words, rows)
-        entries: list[dict[str, Any]] = [
+        entries: list[Values] = [
             {
                 "word": item.text[word.start : word.end], "start": word.start, "end": word.end,
                 "label": row["name"], "mark": after, "score": score, "source": source,
@@ -310,11 +305,7 @@ class PunctuationRestorationPipeline(Pipeline):
                 words, rows, written, decided.scores.tolist(), prepared.sources, strict=True
             )
         ]  # fmt: skip
-        new = [
-            ("", "") if source == "input" else mark
-            for mark, source in zip(written, prepared.sources, strict=True)
-        ]
-        edits = restoring_edits(item.audible, words, new, entries, prepared.replaced)
+        edits = restoring_edits(item.audible, words, written, entries, prepared.replaced)
         ranges = []
         if truecase or sentences:
             ranges = sentence_ranges(item.audible, edits, entries, item.turns)
@@ -326,7 +317,7 @@ class PunctuationRestorationPipeline(Pipeline):
             if all_scores:
                 for entry, form in zip(entries, inside, strict=True):
                     entry["inside"] = form
-        result: dict[str, Any] = {"text": edited(item.text, edits), "edits": edits}
+        result: Values = {"text": edited(item.text, edits), "edits": edits}
         if all_scores:
             for entry, row in zip(entries, decided.probabilities.tolist(), strict=True):
                 entry["scores"] = dict(zip(config.label_names, row, strict=True))
@@ -335,12 +326,9 @@ class PunctuationRestorationPipeline(Pipeline):
         if sentences:
             result["sentences"] = []
             for first, end in ranges:
-                mark, start, stop = (
-                    prepared.marks[end - 1],
-                    words[first].mark_from,
-                    words[end - 1].mark_at,
-                )
-                stop = max(stop, mark.end) if mark else stop
+                start, stop = words[first].mark_from, words[end - 1].mark_at
+                if mark := prepared.marks[end - 1]:
+                    stop = max(stop, mark.end)
                 text = edited_between(item.text, edits, start, stop)
                 result["sentences"].append({"text": text, "start": start, "end": stop})
         return result

@@ -36,7 +36,7 @@ _HAN = r"\p{Han}[\p{M}\p{Cf}]*+"
 # Japanese word beside it, and must not lose its slots.
 _JAPANESE = rf"(?=\p{{Han}})(?:(?<=[{KANA}]\p{{M}}?)(?:{_HAN}){{1,6}}+(?!\p{{Han}})|(?:{_HAN}){{1,6}}+(?=[{KANA}]))"
 
-# What may stand in a word, marks that are part of it included.
+# What may be in a word, marks that are part of it included.
 WORD_SIGNS = regex.compile(rf"(?V1)[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}]+")
 HAS_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
 HAN_CHARACTER = regex.compile(_HAN)
@@ -145,7 +145,7 @@ SIMPLIFIED = str.maketrans(TRADITIONAL, SIMPLIFIED_FORMS)
 
 # jieba's own default is a file in the shared temporary folder, which another user may own or have written.
 JIEBA_CACHE = os.path.join(constants.HF_HOME, "punctuation-restoration")
-# This one, here and the like, which jieba would cut behind 呢. In Mandarin 呢 ends a clause, but their other halves do
+# This one, here and the like, which jieba would cut after 呢. In Mandarin 呢 ends a clause, but their other halves do
 # not begin one unless in longer words (个人), which jieba prefers.
 CANTONESE_WORDS = "呢度 呢個 呢啲 呢位 呢次 呢件 呢間 呢排 呢樣 呢句".split()
 

@@ -13,6 +13,7 @@ blank looks like is left to the tokenizer (`▁hell`, `Ġhell`, or `hell` where 
 Traditional Han words have the pieces of their simplified form.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -26,6 +27,7 @@ MAX_WORD_PIECES = (
 )
 CACHED_WORDS = 200_000  # about 50 MB
 LONGEST_CACHED = 64  # characters
+Pieces = list[int]  # ids
 BEFORE = "a"  # a word is split after this one, which no vocabulary joins to a blank or to a Han character
 
 
@@ -72,7 +74,7 @@ class SlotEncoder:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, config: ModelConfig) -> None:
         self.tokenizer, self.config = tokenizer, config
-        self._before: list[int] = self._split([BEFORE])[0]
+        self._before: Pieces = self._split([BEFORE])[0]
         self.bos_id: int = self._special_id("cls", "bos", "eos", "sep", "pad", "unk")
         self.eos_id: int = self._special_id("sep", "eos", "bos", "cls", "pad", "unk")
         self.unk_id: int = self._special_id("unk", "mask", "pad", "eos", "bos")
@@ -85,46 +87,35 @@ class SlotEncoder:
         self._blank: Any = self._split([BEFORE + " "])[0][len(self._before) :] or [
             tokenizer.convert_tokens_to_ids("▁")
         ]
-        self._cache: dict[str, list[int]] = {}
+        self._cache: dict[str, Pieces] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            **self.__dict__,
-            "_cache": {},
-        }  # alike before and after use, for those who compare what is pickled
+        # Alike before and after use, for those who compare what is pickled.
+        return {**self.__dict__, "_cache": {}}
 
-    def pieces(self, spoken: Sequence[str]) -> list[list[int]]:
+    def pieces(self, spoken: Sequence[str]) -> list[Pieces]:
         """Piece ids of each word, one or more a word, without slots. Text never becomes a special piece."""
         # A full cache is replaced, never emptied: another thread may be reading from it.
         cache = self._cache = self._cache if len(self._cache) <= CACHED_WORDS else {}
-        found = {word: cache[word] for word in dict.fromkeys(spoken) if word in cache}
-        if new := [word for word in dict.fromkeys(spoken) if word not in found]:
-            shown = as_shown(new)
-            split = (
-                self._split(shown)
-                if self.config.words_alone
-                else self._split_in_running_text(shown)
-            )
-            found.update((word, self._tidy(ids)) for word, ids in zip(new, split, strict=True))
-            cache.update((word, found[word]) for word in new if len(word) <= LONGEST_CACHED)
-        return [found[word] for word in spoken]
+        known = {word: cache[word] for word in dict.fromkeys(spoken) if word in cache}
+        if new := [word for word in dict.fromkeys(spoken) if word not in known]:
+            split = self._split if self.config.words_alone else self._split_in_running_text
+            for word, pieces in zip(new, split(as_shown(new)), strict=True):
+                known[word] = self._tidy(pieces)
+                if len(word) <= LONGEST_CACHED:
+                    cache[word] = known[word]
+        return [known[word] for word in spoken]
 
-    def n_pieces(
-        self, pieces: Sequence[list[int]], filled: Sequence[int | None] | None = None
-    ) -> list[int]:
+    def n_pieces(self, pieces: Sequence[Pieces], filled: Sequence[int | None] = ()) -> list[int]:
         """Pieces that each word takes in a window, with its known mark; `filled` as for `assemble`."""
-        shown = filled or [None] * len(pieces)
         return [
-            len(ids) + (self._shown_id(label) is not None)
-            for ids, label in zip(pieces, shown, strict=True)
+            len(word) + len(self._shown(label))
+            for word, label in itertools.zip_longest(pieces, filled)
         ]
 
     def assemble(
-        self,
-        pieces: Sequence[list[int]],
-        filled: Sequence[int | None] | None = None,
-        final: bool = True,
-    ) -> tuple[list[int], list[int]]:
+        self, pieces: Sequence[Pieces], filled: Sequence[int | None] = (), final: bool = True
+    ) -> tuple[Pieces, list[int]]:
         """One window: piece ids from `<s>` to `</s>`, and for each word the index of its slot among them.
 
         Args:
@@ -133,38 +124,37 @@ class SlotEncoder:
             final: whether the text ends with the last word; only then the model reads `</s>`.
         """
         ids, slot_positions = [self.bos_id], []
-        for word, label in zip(pieces, filled or [None] * len(pieces), strict=True):
-            ids.extend(word)
+        for word, label in itertools.zip_longest(pieces, filled):
+            ids += word
             slot_positions.append(len(ids) - 1)
-            shown_id = self._shown_id(label)
-            if shown_id is not None:
-                ids.append(shown_id)
-        end = [self.eos_id] if final else []
-        return [*ids, *end], slot_positions
+            ids += self._shown(label)
+        if final:
+            ids.append(self.eos_id)
+        return ids, slot_positions
 
-    def _shown_id(self, label: int | None) -> int | None:
-        return None if label is None else self.fill_ids[label]
+    def _shown(self, label: int | None) -> Pieces:
+        """The piece that shows a label, if any does."""
+        piece = None if label is None else self.fill_ids[label]
+        return [] if piece is None else [piece]
 
-    def _split(self, texts: Sequence[str]) -> list[list[int]]:
+    def _split(self, texts: Sequence[str]) -> list[Pieces]:
         encoded = self.tokenizer(
             list(texts), add_special_tokens=False, split_special_tokens=True, verbose=False
         )
         return encoded.input_ids
 
-    def _split_in_running_text(self, words: Sequence[str]) -> list[list[int]]:
-        """The pieces of words that follow another one, without that."""
+    def _split_in_running_text(self, words: Sequence[str]) -> list[Pieces]:
+        """The pieces of words after another word, without those of that word."""
         texts = [BEFORE + ("" if script_of(word) in UNSPACED else " ") + word for word in words]
+        split = self._split(texts)
         n_before = len(self._before)
-        split = [
-            ids[n_before:] if ids[:n_before] == self._before else None for ids in self._split(texts)
-        ]
-        # A tokenizer that splits the word before otherwise, depending on what follows, gets the word alone.
-        return [
-            self._split([word])[0] if ids is None else ids
-            for word, ids in zip(words, split, strict=True)
-        ]
+        for index, ids in enumerate(split):
+            # Some tokenizers split the word before otherwise, depending on what follows.
+            is_after = ids[:n_before] == self._before
+            split[index] = ids[n_before:] if is_after else self._split([words[index]])[0]
+        return split
 
-    def _tidy(self, ids: list[int]) -> list[int]:
+    def _tidy(self, ids: Pieces) -> Pieces:
         # The vocabularies of SentencePiece models hold `<s>` and its like, which text may spell out.
         ids = [self.unk_id if index in self._special_ids else index for index in ids]
         if self.config.words_alone and len(ids) > 1 and ids[:1] == self._blank:
@@ -176,8 +166,8 @@ class SlotEncoder:
 
     def _special_id(self, *kinds: str) -> int:
         """The first of some special pieces that the tokenizer has; a period where it has none."""
-        found = (getattr(self.tokenizer, f"{kind}_token_id", None) for kind in kinds)
-        return next((index for index in found if index is not None), self._split(["."])[0][-1])
+        ids = (getattr(self.tokenizer, f"{kind}_token_id", None) for kind in kinds)
+        return next((index for index in ids if index is not None), self._split(["."])[0][-1])
 
     def _fill_id(self, fill: str) -> int | None:
         piece = self.tokenizer.convert_tokens_to_ids(fill)

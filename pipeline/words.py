@@ -37,10 +37,11 @@ from .segmentation import (
     WordPatterns,
 )
 
+_ENCLOSING, _OPENS, _OPENS_APART = map("".join, (ENCLOSING, OPENS, OPENS_APART))  # to strip
 _UNITS = frozenset("%％‰℃℉°")  # what hangs on a Han word comes before its mark
 _HANGING = _UNITS | {*"~～"}
 _LETTER = r"[[\p{L}\p{N}]--\p{Han}]"  # an apostrophe or a quote between these is inside a word
-_STANDING_QUOTE = regex.compile(rf"(?V1)[\"＂]|(?<!{_LETTER})['`´＇]|['`´＇](?!{_LETTER})")
+_QUOTE = regex.compile(rf"(?V1)[\"＂]|(?<!{_LETTER})['`´＇]|['`´＇](?!{_LETTER})")
 
 
 class Word(NamedTuple):
@@ -86,7 +87,7 @@ class WordFinder:
         """Words of `text`, in order and without overlap. Text without letter or digit has none."""
         spans = list(self._spans(text))
         words: list[Word] = []
-        quotes = _quote_places(text)
+        quotes = _quote_offsets(text)
         previous_end, previous_script = 0, "Latin"
         for index, (start, end, spoken, script) in enumerate(spans):
             if script is not None:
@@ -115,11 +116,10 @@ class WordFinder:
         for match in self._patterns.word.finditer(text):
             kind = match.lastgroup
             if kind == "plain":
-                place = match.start()
+                start = match.start()
                 for word in match.group().split(" ")[:-1]:
-                    end = place + len(word)
-                    yield Span(place, end, word, "Latin")
-                    place = end + 1
+                    yield Span(start, start + len(word), word, "Latin")
+                    start += len(word) + 1
             elif kind == "han":
                 yield from self._han_spans(match.group(), match.start())
             elif kind == "link":
@@ -134,30 +134,25 @@ class WordFinder:
 
     def _han_spans(self, run: str, offset: int) -> Iterator[Span]:
         """Words of one run of Han characters, which blanks and marks may interrupt."""
-        places = [match.span() for match in HAN_CHARACTER.finditer(run)]
-        characters = "".join(run[start] for start, _ in places)
+        spans = [match.span() for match in HAN_CHARACTER.finditer(run)]
+        characters = "".join(run[start] for start, _ in spans)
         cuts = set(itertools.accumulate(map(len, self.segment(characters)), initial=0))
         # A jieba word never reaches over a mark that the user has written.
-        if places[-1][1] != len(places):
-            for index, ((_, end), (start, _)) in enumerate(itertools.pairwise(places), start=1):
+        if spans[-1][1] != len(spans):
+            for index, ((_, end), (start, _)) in enumerate(itertools.pairwise(spans), start=1):
                 if not self.marks.isdisjoint(run[end:start]):
                     cuts.add(index)
         for first, stop in itertools.pairwise(sorted(cuts)):
-            yield Span(
-                offset + places[first][0], offset + places[stop - 1][1], characters[first:stop]
-            )
+            start, end = spans[first][0], spans[stop - 1][1]
+            yield Span(offset + start, offset + end, characters[first:stop])
 
 
 def before_openers(text: str, previous_end: int, start: int) -> int:
-    """Offset in front of the quotes and brackets that open right before a word."""
-    run_start = start
-    while run_start > previous_end and text[run_start - 1] in ENCLOSING:
-        run_start -= 1
-    opening = OPENS if 0 < run_start == previous_end else OPENS_APART
-    place = start
-    while place > run_start and text[place - 1] in opening:
-        place -= 1
-    return place
+    """Offset before the quotes and brackets that open right before a word."""
+    gap = text[previous_end:start]
+    run = gap[len(gap.rstrip(_ENCLOSING)) :]
+    touches = previous_end > 0 and run == gap  # the word before
+    return start - len(run) + len(run.rstrip(_OPENS if touches else _OPENS_APART))
 
 
 def _after_closers(
@@ -171,10 +166,10 @@ def _after_closers(
         run_end += 1
     touches = run_end == following < len(text)
     mark_at = end
-    for place in range(end, run_end):
-        sign = text[place]
+    for offset in range(end, run_end):
+        sign = text[offset]
         if sign in EITHER:
-            if touches and place + 1 == run_end and bisect_left(quotes[sign], place) % 2 == 0:
+            if touches and offset + 1 == run_end and bisect_left(quotes[sign], offset) % 2 == 0:
                 break  # it opens
         elif sign in _UNITS or (sign in "~～" and not touches):
             pass
@@ -182,7 +177,7 @@ def _after_closers(
             if sign in marks:
                 continue
             break
-        mark_at = place + 1
+        mark_at = offset + 1
     if mark_at < following and not text[mark_at].isascii():
         mark_at = COMBINING.match(
             text, mark_at, following
@@ -190,12 +185,12 @@ def _after_closers(
     return mark_at
 
 
-def _quote_places(text: str) -> dict[str, list[int]]:
-    """Where each sign stands as a quote, in order: at the first place it opens, at the second it closes, and so on."""
-    places = defaultdict[str, list[int]](list)
-    for match in _STANDING_QUOTE.finditer(text):
-        places[match.group()].append(match.start())
-    return places
+def _quote_offsets(text: str) -> dict[str, list[int]]:
+    """Where each sign is a quote, in order: the first one opens, the second one closes, and so on."""
+    offsets = defaultdict[str, list[int]](list)
+    for match in _QUOTE.finditer(text):
+        offsets[match.group()].append(match.start())
+    return offsets
 
 
 def _with_han_neighbours(text: str, words: list[Word]) -> list[Word]:
