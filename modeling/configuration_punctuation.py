@@ -104,7 +104,7 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     (
         "stored_bits",
         lambda config: config.stored_bits in (8, None),
-        "Expected stored_bits to be 8 or None, got {}. Other files cannot be read by this version.",
+        "Expected stored_bits to be 8 or None, which this version can read, got {}. Change it.",
     ),
     (
         "mixed_case",

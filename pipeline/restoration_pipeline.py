@@ -199,7 +199,7 @@ class PunctuationRestorationPipeline(Pipeline):
         as_in_a_call = {"look_ahead": config.right_context, "left_context": config.left_context}
         streamer = PunctuationStreamer(self, **(as_in_a_call | options))
         for text, final in in_blocks(texts, block or STREAM_BLOCK):
-            step = streamer.flush(text) if final else streamer.feed_block(text)
+            step = streamer.flush(text) if final else streamer.feed(text, whole_windows=True)
             streamer.committed = ""
             yield {"text": step.committed, "edits": step.edits, "words": step.words}
 

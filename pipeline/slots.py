@@ -14,8 +14,8 @@ Traditional Han words have the pieces of their simplified form.
 """
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
@@ -28,6 +28,7 @@ MAX_WORD_PIECES = (
 CACHED_WORDS = 200_000  # about 50 MB
 LONGEST_CACHED = 64  # characters
 Pieces = list[int]  # ids
+ModelConfig = Any  # a `PunctuationRestorationConfig`, whose folder is another one in the project
 BEFORE = "a"  # a word is split after this one, which no vocabulary joins to a blank or to a Han character
 
 
@@ -37,26 +38,6 @@ def as_shown(spoken: Iterable[str]) -> list[str]:
         word.translate(SIMPLIFIED) if script_of(word) == "Han" else word
         for word in map(str.lower, spoken)
     ]
-
-
-class ModelConfig(Protocol):
-    """What is read here, in windows and decisions of a `PunctuationRestorationConfig`, which says what it means."""
-
-    labels: list[dict[str, str]]
-    calibration_temperature: float
-    words_alone: bool
-    window: int
-    left_context: int
-    right_context: int
-    max_window_pieces: int
-
-    @property
-    def label_names(self) -> list[str]: ...
-
-    @property
-    def basic_labels(self) -> list[int]: ...
-
-    def check_thresholds(self, thresholds: Mapping[str, float]) -> None: ...
 
 
 class SlotEncoder:

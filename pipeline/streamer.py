@@ -20,7 +20,7 @@ import regex
 from .conventions import OPENERS
 from .edits import Edit, edited, follows
 from .items import Item
-from .live_text import LiveText
+from .live_text import LiveText, checked
 from .unspoken import Hidden, audible
 from .windows import windows_of
 from .words import Word
@@ -28,6 +28,8 @@ from .words import Word
 Entries = list[dict[str, Any]]  # words of a result
 
 MAX_OPEN = 10_000  # characters that wait for a word, or for its end: more are committed as they are
+_OPENERS = "".join(OPENERS)
+_NO_BLANKS = regex.compile(r"\S*+")
 # What may become a sound, a time, a tag or one sign once it is closed.
 _UNCLOSED = regex.compile(
     r"(?<![^\n])[ \t]{0,20}\[[^\[\]\n]{0,60}+\Z|<\|[^|<>\n]{0,40}+\|?+\Z"
@@ -93,27 +95,17 @@ class PunctuationStreamer:
         self._live = LiveText()
         self._labels: dict[int, str] = {}  # of committed words, by their ends, where they are shown
 
-    def feed(self, text: str) -> StreamStep:
+    def feed(self, text: str, whole_windows: bool = False) -> StreamStep:
         """Take some final text, cut anywhere, even inside a word; it replaces the hypothesis.
 
-        A word counts as finished when a blank follows, a Han word when the next one does.
+        A word counts as finished when a blank follows, a Han word when the next one does. With `whole_windows` words
+        wait until the window is full in which one call decides them, so the joined result is that of one call.
 
         Raises:
             TypeError: something else than a string.
         """
         self._live.take(text)
-        return self._step(self.look_ahead)
-
-    def feed_block(self, text: str) -> StreamStep:
-        """As `feed`, for a part of a text of which all is at hand: the joined result is that of one call.
-
-        Words wait until the window is full in which one call decides them.
-
-        Raises:
-            TypeError: something else than a string.
-        """
-        self._live.take(text)
-        return self._step(self.look_ahead, whole_windows=True)
+        return self._step(self.look_ahead, whole_windows=whole_windows)
 
     def feed_words(self, words: Iterable[str]) -> StreamStep:
         """Take final, finished words, or one; blanks are put between them as the pipeline does for `{"words": [...]}`.
@@ -121,9 +113,7 @@ class PunctuationStreamer:
         Raises:
             TypeError: words that are no strings.
         """
-        words = [words] if isinstance(words, str) else list(words)
-        if not all(isinstance(word, str) for word in words):
-            raise TypeError(f"Expected words as strings, got {words!r:.80}. Convert them first.")
+        words = [words] if isinstance(words, str) else list(map(checked, words))
         self._live.expect("")
         for word in words:
             self._live.take_word(word)
@@ -266,9 +256,6 @@ class PunctuationStreamer:
 
 def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> int:
     """Where the text is cut after a word that ends at `end`: after its mark and closing signs, before a blank."""
-    gap = shown[end:next_start]
-    cut = end + len(gap.split(maxsplit=1)[0] if gap[:1].strip() else "")
-    while cut > end and shown[cut - 1] in OPENERS:
-        cut -= 1
+    touching = _NO_BLANKS.match(shown, end, next_start).group()
     marks = [edit["start"] for edit in edits if end < edit["start"] <= next_start and follows(edit)]
-    return max([cut, *marks])
+    return max([end + len(touching.rstrip(_OPENERS)), *marks])

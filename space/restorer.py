@@ -53,6 +53,9 @@ DEFAULTS = ("basic", EXISTING[0], False, 0.0, BEST)  # of the options of a call
 _ESCAPED_DIGIT = re.compile(r"\\ud83a\\udcd([0-6])")  # of a number, in JSON
 
 
+Values = dict[str, Any]
+
+
 class Progress(NamedTuple):
     """How far a text is."""
 
@@ -105,7 +108,7 @@ class PageRestorer:
         truecase: bool = False,
         threshold: float = 0,
         model: str = BEST,
-    ) -> dict[str, Any]:
+    ) -> Values:
         """Restore punctuation in a text.
 
         text: what a speech recogniser wrote, up to 200,000 characters; English, Mandarin and Malay may be mixed.
@@ -132,9 +135,7 @@ class PageRestorer:
             "words": [word for part in parts for word in part["words"]],
         }
 
-    def restored(
-        self, given: str | Path | dict[str, Any], *options: Any
-    ) -> Iterator[Progress | Shown]:
+    def restored(self, given: str | Path | Values, *options: Any) -> Iterator[Progress | Shown]:
         """Restore a text, a file, or what a recogniser of transformers heard: how far it is, and at last what is shown.
 
         `options` are those of `restore`. Raises a ValueError where that cannot be done.
@@ -169,8 +170,8 @@ class PageRestorer:
         yield _shown(done, restore, goes_to, name, encoding)
 
     def _parts(
-        self, restore: Any, text: str, keywords: dict[str, Any], turns: Any = ()
-    ) -> Iterator[dict[str, Any]]:
+        self, restore: Any, text: str, keywords: Values, turns: Any = ()
+    ) -> Iterator[Values]:
         """What the pipeline gives for a text, a long one in parts; between two parts others have their turn."""
         if not text.strip():
             return
@@ -189,10 +190,10 @@ class PageRestorer:
 
     def _prepared(
         self, marks: str, existing: str, truecase: bool, threshold: float, model: str
-    ) -> tuple[Any, dict[str, Any]]:
+    ) -> tuple[Any, Values]:
         """The pipeline of a model, and the keywords of its call."""
         restore = self.load(model)
-        keywords: dict[str, Any] = {
+        keywords: Values = {
             "marks": marks,
             "existing": existing,
             "truecase": bool(truecase),

@@ -10,6 +10,7 @@ A number is written in signs that nobody else writes and that take no room in a 
 Gradio.
 """
 
+import heapq
 import html
 import json
 import math
@@ -18,11 +19,11 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from punctuation_restoration.pipeline.casing import sentence_start
 from punctuation_restoration.pipeline.conventions import ends_sentence, written
-from punctuation_restoration.pipeline.edits import Edit, ascending, follows, make_edit
+from punctuation_restoration.pipeline.edits import Edit, Row, ascending, follows, make_edit
 
 SHARE, SURE = 10, 0.6  # one decision is shown for ten marks, but none of this probability or more
 LEAST = 0.05  # what is less probable is no alternative
@@ -83,22 +84,19 @@ def number_sign(number: int) -> str:
     return "".join(chr(FIRST_DIGIT + number // BASE**n % BASE) for n in range(N_DIGITS))
 
 
-def doubtful(words: Sequence[Mapping[str, Any]]) -> set[int]:
+def doubtful(words: Sequence[Row]) -> list[int]:
     """Indices of the words whose marks, or lack of one, the model is least sure of: one for ten marks, rounded up."""
+    n_shown = math.ceil(sum(word["mark"] != "" for word in words) / SHARE)
     unsure = [
         index
         for index, word in enumerate(words)
         if word["source"] == "model" and word["score"] < SURE
     ]
-    n_shown = math.ceil(sum(bool(word["mark"]) for word in words) / SHARE)
-    return set(sorted(unsure, key=lambda index: words[index]["score"])[:n_shown])
+    return heapq.nsmallest(n_shown, unsure, key=lambda index: words[index]["score"])
 
 
 def alternatives(
-    entry: Mapping[str, Any],
-    script: str,
-    labels: Sequence[Mapping[str, str]],
-    goes_to: Sequence[int],
+    entry: Row, script: str, labels: Sequence[Mapping[str, str]], goes_to: Sequence[int]
 ) -> Choices:
     """What a doubtful word may be followed by: what is written, then the likeliest.
 
@@ -107,16 +105,16 @@ def alternatives(
     scores = Counter[int]()
     for label, target in zip(labels, goes_to, strict=True):
         scores[target] += entry["scores"][label["name"]]
-    ranked = sorted(scores, key=lambda n: (labels[n]["name"] != entry["label"], -scores[n]))
-    more = [n for n in ranked[1:] if scores[n] >= LEAST and not labels[n]["before"]]
-    likely = [ranked[0], *more]
-    names = [f"{labels[n]['name'].lower() if n else 'no mark'} {scores[n]:.0%}" for n in likely]
-    return Choices([written(labels[n]["after"], script) for n in likely], names)
+    choices = Choices([], [])
+    for n in sorted(scores, key=lambda n: (labels[n]["name"] != entry["label"], -scores[n])):
+        if not choices.signs or (scores[n] >= LEAST and not labels[n]["before"]):
+            name = labels[n]["name"].lower() if n else "no mark"
+            choices.signs.append(written(labels[n]["after"], script))
+            choices.names.append(f"{name} {scores[n]:.0%}")
+    return choices
 
 
-def first_letter(
-    following: Mapping[str, Any] | None, signs: Sequence[str]
-) -> tuple[int, list[str]] | None:
+def first_letter(following: Row | None, signs: Sequence[str]) -> tuple[int, list[str]] | None:
     """The letter that begins the word after a doubtful mark, where it is written otherwise after another mark."""
     inside = following.get("inside", "") if following else ""
     capitalised = sentence_start(inside)

@@ -105,7 +105,7 @@ def test_a_decoder_that_reads_to_the_left_alone_is_refused(folders, tiny_tokeniz
     for part in (encoder_of("llama", tiny_tokenizer), tiny_tokenizer):
         part.save_pretrained(tmp_path / "llama")
     said = _said(capsys, tmp_path / "llama", folders / "prepared", tmp_path / "out")
-    assert "a LlamaModel, which reads to the left alone" in said
+    assert "a LlamaModel, which reads only to the left" in said
 
 
 def _said(capsys, encoder, data, out):

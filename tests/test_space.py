@@ -112,13 +112,13 @@ def word(mark=",", score=0.5, source="model", **others):
 
 
 def test_one_decision_in_ten_marks_is_doubtful_the_least_sure_and_none_that_is_sure():
-    assert views.doubtful([word(score=0.9)] * 8) == set()
-    assert views.doubtful([word(score=0.9)] * 7 + [word(score=0.5)]) == {7}
-    assert views.doubtful([word(score=0.5)] * 10) == {0}
-    assert views.doubtful([word(score=0.5)] * 10 + [word("", score=0.4)]) == {10}, "a missing mark may be doubtful too"
-    assert views.doubtful([word(score=0.5 - 0.01 * n) for n in range(11)]) == {9, 10}
-    assert views.doubtful([word(score=0.1, source="input")]) == set()
-    assert views.doubtful([]) == set()
+    assert views.doubtful([word(score=0.9)] * 8) == []
+    assert views.doubtful([word(score=0.9)] * 7 + [word(score=0.5)]) == [7]
+    assert views.doubtful([word(score=0.5)] * 10) == [0]
+    assert views.doubtful([word(score=0.5)] * 10 + [word("", score=0.4)]) == [10], "a missing mark may be doubtful too"
+    assert views.doubtful([word(score=0.5 - 0.01 * n) for n in range(11)]) == [10, 9]
+    assert views.doubtful([word(score=0.1, source="input")]) == []
+    assert views.doubtful([]) == []
 
 
 LABELS = [

@@ -179,7 +179,7 @@ def test_settings_that_cannot_work_and_wrong_types_are_refused(tiny_pipeline: An
         list(tiny_pipeline.stream(["hello", None]))
     with pytest.raises(ValueError, match="look_ahead and left_context of 0 words or more"):
         list(tiny_pipeline.stream(["hello"], look_ahead=-1))
-    with pytest.raises(TypeError, match="Expected words as strings"):
+    with pytest.raises(TypeError, match="Expected a string, got int"):
         streamer.feed_words([1])  # type: ignore[list-item]
 
 
