@@ -46,24 +46,24 @@ def build_model(
     A checkpoint gets the labels and windows of the recipe; its thresholds and temperature hold for old weights, and go.
     A `ValueError` if the data do not fit the model.
     """
-    if unknown := PunctuationRestorationConfig.unknown_keys(
-        [*recipe.model.keys() - set(MODEL_KEYS)]
-    ):
+    keys = recipe.model.keys() - set(MODEL_KEYS)
+    if unknown := PunctuationRestorationConfig.unknown_keys(keys):
         raise ValueError(
             f"Expected known fields under 'model' in the recipe, got {unknown}. Remove them."
         )
     if start:
-        fields = {key: recipe.model.get(key) for key in SERVED}
-        fields["casings"] = settings.casings or None  # no run takes casings away
-        model = load_own_model(
-            start, **{key: value for key, value in fields.items() if value is not None}
-        )
+        fields = {key: recipe.model[key] for key in SERVED if recipe.model.get(key) is not None}
+        if settings.casings:  # no run takes casings away
+            fields["casings"] = True
+        model = load_own_model(start, **fields)
         if "labels" in recipe.model:
             model = with_labels(model, recipe.model["labels"], recipe.model.get("mark_labels"))
         model.config.thresholds, model.config.calibration_temperature = None, 1.0
     else:
         model = start_from_encoder(str(settings.encoder), settings, recipe, trust_remote_code)
-    check_data_fit(model, index, start or str(settings.encoder))
+    name = start or str(settings.encoder)
+    check_same_words(index, model.config, name)
+    check_pieces_fit(model, index, name)
     if model.config.casings:
         learn_casings(model, index, settings.casings)
     set_dropout(model, settings.dropout)
@@ -72,11 +72,9 @@ def build_model(
 
 def load_own_model(name: str, **settings: Any) -> Any:
     """A punctuation model of ours, folder or Hub id, in fp32."""
-    wanted = PunctuationRestorationConfig.model_type
     try:
-        if (
-            kind := PunctuationRestorationConfig.get_config_dict(name)[0].get("model_type")
-        ) != wanted:
+        kind = PunctuationRestorationConfig.get_config_dict(name)[0].get("model_type")
+        if kind != PunctuationRestorationConfig.model_type:
             got = f"a model of type {kind!r}. Give an encoder to start from as --encoder"
             raise ValueError(f"Expected a punctuation model at {name!r}, got {got}.")
         return PunctuationRestorationModel.from_pretrained(name, dtype=torch.float32, **settings)
@@ -113,21 +111,19 @@ def with_labels(
     )
     if (config.labels, config.mark_labels) == (old.labels, old.mark_labels):
         return model
-    places: dict[Any, int] = {name: index for index, name in enumerate(old.label_names)}
-    places |= {(label["before"], label["after"]): index for index, label in enumerate(old.labels)}
+    row_of: dict[Any, int] = {}  # by name, and by what a label writes
+    for row, label in enumerate(old.labels):
+        row_of[label["name"]] = row_of[label["before"], label["after"]] = row
     rows, shifts = [], []
     for label in config.labels:
-        known = places.get(label["name"], places.get((label["before"], label["after"])))
+        known = row_of.get(label["name"], row_of.get((label["before"], label["after"])))
         meant = old.mark_labels.get((label["after"] or label["before"])[-1:])
-        rows.append(places.get(meant, 0) if known is None else known)
+        rows.append(row_of.get(meant, 0) if known is None else known)
         shifts.append(math.log(FIRST_ODDS) if known is None else 0.0)
     weights = model.state_dict()
-    last = "classifier.out_proj"
-    bias = weights[f"{last}.bias"]
-    weights |= {
-        f"{last}.weight": weights[f"{last}.weight"][rows],
-        f"{last}.bias": bias[rows] + bias.new_tensor(shifts),
-    }
+    weight, bias = (f"classifier.out_proj.{name}" for name in ("weight", "bias"))
+    weights[weight] = weights[weight][rows]
+    weights[bias] = weights[bias][rows] + weights[bias].new_tensor(shifts)
     grown = PunctuationRestorationModel(config)
     grown.load_state_dict(weights)
     return grown
@@ -176,12 +172,6 @@ def longest_window(encoder_config: Any, sampling: Sampling) -> int:
     return min([max(sampling.lengths), *(int((limit - 2) / share) for limit in limits if limit)])
 
 
-def check_data_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
-    """Check that data were prepared with the pieces and labels of a model."""
-    check_same_words(index, model.config, name)
-    check_pieces_fit(model, index, name)
-
-
 def check_pieces_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
     """Check that data have no piece that a model does not know."""
     n_rows = model.get_input_embeddings().num_embeddings
@@ -211,25 +201,26 @@ def set_dropout(model: Any, share: float | None) -> None:
 
     None is 0.1 where the encoder has any dropout. Elsewhere a share above 0 is a `ValueError`: it would do nothing.
     """
-    drops = {
-        name: module
-        for name, module in model.named_modules()
-        if isinstance(module, torch.nn.Dropout) and (share == 0 or name.startswith("encoder."))
-    }
-    if share and all(name.endswith(ATTENTION_DROPOUTS) for name in drops):
+    drops = [
+        (name, module)
+        for name, module in model.encoder.named_modules()
+        if isinstance(module, torch.nn.Dropout)
+    ]
+    hidden = [module for name, module in drops if not name.endswith(ATTENTION_DROPOUTS)]
+    if share and not hidden:
         what_to_do = "Leave it out, and regularise by label smoothing or a recipe's augmentation."
         kind = type(model.encoder).__name__
         raise ValueError(
             f"Expected an encoder with dropout for dropout {share}, {kind} has none. {what_to_do}"
         )
-    share = DROPOUT if share is None else share
-    for name, module in drops.items():
-        module.p = 0.0 if name.endswith(ATTENTION_DROPOUTS) else share
-    # Some encoders call the function, with a share of their own or of their configuration.
-    for holder in (*model.encoder.modules(), model.encoder.config) if share == 0 else ():
-        for key in [
-            key
-            for key, value in vars(holder).items()
-            if "dropout" in key and isinstance(value, float)
-        ]:
-            setattr(holder, key, 0.0)
+    for _, module in drops:
+        module.p = 0.0
+    for module in hidden:
+        module.p = DROPOUT if share is None else share
+    if share == 0:
+        model.classifier.dropout.p = 0.0
+        # Some encoders call the function, with a share of their own or of their configuration.
+        for holder in (*model.encoder.modules(), model.encoder.config):
+            for key, value in list(vars(holder).items()):
+                if "dropout" in key and isinstance(value, float):
+                    setattr(holder, key, 0.0)

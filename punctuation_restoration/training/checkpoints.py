@@ -30,10 +30,8 @@ def digest_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def newest_checkpoint(
-    out: Path, tell: Callable[[str], None]
-) -> tuple[Path | None, dict[str, Any] | None]:
-    """The newest whole checkpoint of a run, and the run's state in it. Tells which ones are damaged.
+def newest_checkpoint(out: Path, tell: Callable[[str], None]) -> tuple[Path | None, dict[str, Any]]:
+    """The newest whole checkpoint of a run, None without any, and the run's state in it. Tells which ones are damaged.
 
     Raises:
         ValueError: there are checkpoints, and all of them are damaged.
@@ -50,7 +48,7 @@ def newest_checkpoint(
             f"Expected a whole checkpoint in {out / 'checkpoints'}, all are damaged. Remove that folder to begin "
             f"again, or train from {out / 'best'} as --model into another --output."
         )
-    return None, None
+    return None, {}
 
 
 def check_whole(folder: Path) -> None:

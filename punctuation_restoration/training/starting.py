@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import gather_object
 from filelock import FileLock
 from transformers import AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
@@ -110,7 +111,7 @@ def train(
             chosen,
             recipe,
             out,
-            data=paths_of(data),
+            data=[str(path) for path in ([data] if isinstance(data, str | Path) else data)],
             start=start,
             is_model=model is not None,
             language=language,
@@ -119,18 +120,13 @@ def train(
         ).train()
 
 
-def paths_of(data: str | Path | Sequence[str | Path]) -> list[str]:
-    """One path or several, as text."""
-    return [str(path) for path in ([data] if isinstance(data, str | Path) else data)]
-
-
 def build_run(
     accelerator: Accelerator,
     settings: TrainingSettings,
     recipe: Recipe,
     out: Path,
     *,
-    data: Sequence[str],
+    data: list[str],
     start: str,
     is_model: bool,
     language: str,
@@ -142,14 +138,13 @@ def build_run(
     It starts from `start`: a punctuation model, or a pretrained encoder.
     """
     resumed, kept = newest_checkpoint(out, accelerator.print)
-    first_step = torch.tensor([kept["step"] if kept else 0], device=accelerator.device)
-    steps = accelerator.gather(first_step).tolist()
+    steps = gather_object([kept.get("step", 0)])
     if len(set(steps)) > 1:
         raise ValueError(
             f"Expected all processes to resume from one step, got {steps}. Give all of them one folder as --output."
         )
     step_pieces = settings.pieces_per_batch * settings.accumulate * accelerator.num_processes
-    about = {"data": list(data), "start": start, "step_pieces": step_pieces}
+    about: dict[str, Any] = {"data": data, "start": start, "step_pieces": step_pieces}
     if resumed:
         settings = settings_that_began(out, settings, about)
     with accelerator.main_process_first():  # the others find what it has prepared
@@ -190,7 +185,7 @@ def build_run(
     if accelerator.is_main_process:
         write_whole(out / SETTINGS_FILE, json.dumps(about, indent=1).encode(), force=True)
     report = RunReport(out, accelerator, about)
-    report.forget_after(kept["step"] if kept else -1)
+    report.forget_after(kept.get("step", -1))
     origin = {
         **origin_of(start),
         "started_from": start,
@@ -209,11 +204,9 @@ def build_run(
         validation,
         report,
         origin,
-        kept or {},
+        kept,
     )
-    n_trained = sum(
-        parameter.numel() for parameter in model.parameters() if parameter.requires_grad
-    )
+    n_trained = model.num_parameters(only_trainable=True)
     where = f"{part[1]} process{'' if part[1] == 1 else 'es'} on {accelerator.device.type}"
     run.tell(
         f"{where}, mixed precision: {accelerator.mixed_precision}; {n_trained:,} trained parameters"
@@ -247,12 +240,11 @@ def settings_that_began(
         ) from error
     left_open = [name for name in OPEN if getattr(settings, name) is None and name in began]
     settings = replace(settings, **{name: began[name] for name in left_open})
-    now = {name: value for name, value in asdict(settings).items() if value is not None}
-    now |= about
-    for name in now:
-        if name not in MAY_CHANGE and began.get(name, now[name]) != now[name]:
+    for name, now in {**asdict(settings), **about}.items():
+        then = began.get(name, now)
+        if name not in MAY_CHANGE and now not in (None, then):
             raise ValueError(
-                f"Expected {name} {began[name]!r}, with which the run in {out} began ({path}), got {now[name]!r}. "
+                f"Expected {name} {then!r}, with which the run in {out} began ({path}), got {now!r}. "
                 "Give that, or another --output."
             )
     return settings
