@@ -156,7 +156,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     model_type = "punctuation-restoration"
     sub_configs: ClassVar[dict[str, type]] = {"encoder_config": AutoConfig}
 
-    # None stands for the default, and is replaced by it.
+    # None means the default, and is replaced by it.
     encoder_config: PreTrainedConfig = None  # type: ignore[assignment]
     labels: list[dict[str, str]] = None  # type: ignore[assignment]
     mark_labels: dict[str, str | None] = None  # type: ignore[assignment]
@@ -180,8 +180,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
             )
         self.encoder_config = _built(self.encoder_config)
         self.labels = [_checked(label) for label in self.labels or DEFAULT_LABELS]
-        given = self._default_mark_labels() if self.mark_labels is None else self.mark_labels
-        self.mark_labels = {**given, **self.pairs}
+        if self.mark_labels is None:
+            self.mark_labels = self._default_mark_labels()
+        self.mark_labels = {**self.mark_labels, **self.pairs}
         self.check_model()
         # transformers derives num_labels from id2label; the table of labels is the only source of both.
         kwargs.pop("num_labels", None)
@@ -196,7 +197,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     @classmethod
     def unknown_keys(cls, keys: Iterable[str]) -> list[str]:
         """Those of `keys` that are neither fields nor keys of transformers."""
-        known = {own.name for own in fields(cls)} | ADDED_KEYS  # type: ignore[arg-type]
+        known = {field.name for field in fields(cls)} | ADDED_KEYS  # type: ignore[arg-type]
         return sorted(key for key in keys if key not in known and not key.startswith("_"))
 
     @classmethod
@@ -340,13 +341,13 @@ def _checked(label: Mapping[str, str]) -> dict[str, str]:
     return dict(label)
 
 
-def _built(given: dict[str, Any] | PreTrainedConfig | None) -> PreTrainedConfig:
-    if given is None:
+def _built(config: dict[str, Any] | PreTrainedConfig | None) -> PreTrainedConfig:
+    if config is None:
         return AutoConfig.for_model("xlm-roberta")
-    if isinstance(given, PreTrainedConfig):
-        return given
-    if "model_type" not in given:
+    if isinstance(config, PreTrainedConfig):
+        return config
+    if "model_type" not in config:
         raise ValueError(
             "Expected encoder_config with a model_type, got one without. Take that of an encoder that AutoModel loads."
         )
-    return AutoConfig.for_model(**given)
+    return AutoConfig.for_model(**config)

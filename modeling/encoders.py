@@ -80,22 +80,22 @@ def in_8_bits(
 
 def expect_scales(encoder: nn.Module) -> None:
     """Before loading: give each matrix a place for its scale, so that transformers fills it, or reports it missing."""
-    for module, _, own in _matrices(encoder):
-        n_rows = len(module.get_parameter(own))
-        module.register_buffer(own + SCALE, torch.ones(n_rows, 1, dtype=torch.float32))
+    for module, _, name in _matrices(encoder):
+        n_rows = len(module.get_parameter(name))
+        module.register_buffer(name + SCALE, torch.ones(n_rows, 1, dtype=torch.float32))
 
 
 @torch.no_grad()
 def apply_scales(encoder: nn.Module) -> None:
     """After loading: multiply each matrix by its scale, and forget the scales."""
-    for module, _, own in _matrices(encoder):
-        module.get_parameter(own).mul_(module.get_buffer(own + SCALE))
-        delattr(module, own + SCALE)
+    for module, _, name in _matrices(encoder):
+        module.get_parameter(name).mul_(module.get_buffer(name + SCALE))
+        delattr(module, name + SCALE)
 
 
 def _matrices(encoder: nn.Module) -> Iterator[tuple[nn.Module, str, str]]:
-    """Each parameter with two dimensions: its module, the path of that, and its own name."""
+    """Each parameter with two dimensions: its module, the path of that, and its name in it."""
     for path, module in encoder.named_modules():
-        for own, weight in module.named_parameters(recurse=False):
+        for name, weight in module.named_parameters(recurse=False):
             if weight.ndim == 2:
-                yield module, f"{path}." if path else "", own
+                yield module, f"{path}." if path else "", name

@@ -34,7 +34,7 @@ from .spoken_forms import Forms
 from .words import Word
 
 LEAST_THRESHOLD = 1e-9  # what a probability is divided by where the threshold is 0
-# Of a word to open its sentence. Where all have less, its `?` stays alone, as in English.
+# Of a word to open its sentence. Where all have less, nothing opens it, as in English.
 LEAST_CHANCE = 0.01
 NEARBY = 40  # words; of 20, 40, 80 and all words the best where half of the marks were missing
 EMPTY_LINE = regex.compile(r"(?>\r\n|\n|\r)[^\S\r\n]*+[\r\n]|\u2029")

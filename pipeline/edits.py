@@ -60,7 +60,7 @@ def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list
 
 
 def without_marks(text: str, words: Sequence[Word], removed: Set[str]) -> str:
-    """The text with blanks in the place of the signs that `restoring_edits` takes out; of `yes,no` none is."""
+    """The text with blanks in the place of the signs that `restoring_edits` takes out; the comma of `yes,no` stays."""
     starts = [0, *(word.end for word in words)]
     ends = [*(word.start for word in words), len(text)]
     signs = list(text)
@@ -128,7 +128,7 @@ def _removals(text: str, start: int, end: int, marks: Set[str]) -> tuple[list[in
 
 
 def ascending(edits: Iterable[Edit]) -> list[Edit]:
-    """Edits in the order of the text; at one place what is inserted comes first."""
+    """Edits in the order of the text; at one offset insertions come first."""
     return sorted(edits, key=lambda edit: (edit["start"], len(edit["removed"])))
 
 

@@ -88,10 +88,11 @@ class PageRestorer:
             raise ValueError(
                 f"Expected a model out of {list(self.models)}, got {model!r}. Pass one of these."
             )
-        place = self.models[model]
-        revision = self.revision or (HUB_REVISION if place in (HUB_MODEL, HUB_FAST) else None)
+        source = self.models[model]
+        is_ours = source in (HUB_MODEL, HUB_FAST)
+        revision = self.revision or (HUB_REVISION if is_ours else None)
         build: Any = pipeline  # its overloads name only the tasks of transformers itself
-        restore = build(TASK, model=place, revision=revision)
+        restore = build(TASK, model=source, revision=revision)
         restore("hello 你好")  # loads jieba, and spares the first visitor the wait
         return restore
 
@@ -244,7 +245,7 @@ def _shown(
     done: RestoredTranscript, restore: Any, goes_to: Any, name: str, encoding: Encoding
 ) -> Shown:
     """What the page shows of a restored transcript, in all formats that it can be downloaded in."""
-    source, own = done.transcript.source, done.transcript.format
+    source, file_format = done.transcript.source, done.transcript.format
     choices: list[Choices] = []
     speeches = done.speeches
     if not NUMBER.search(source):  # else its own signs would be taken for numbers
@@ -253,7 +254,7 @@ def _shown(
             for speech in done.speeches
         ]
     marked = RestoredTranscript(done.transcript, speeches)
-    files = {own: _ESCAPED_DIGIT.sub(_digit, marked.source())}
+    files = {file_format: _ESCAPED_DIGIT.sub(_digit, marked.source())}
     has_times = len(speeches) == 1 and bool(speeches[0].clock.timings)
     for other in ("txt", "srt", "vtt") if has_times else ("txt",):
         if other not in files:
@@ -261,13 +262,13 @@ def _shown(
     is_json = done.transcript.document is not None
     return Shown(
         files=files,
-        shown="txt" if is_json else own,
+        shown="txt" if is_json else file_format,
         before="\n".join(speech.speech.text for speech in speeches) if is_json else source,
         choices=choices,
         n_words=sum(len(speech.words) for speech in speeches),
         name=name,
         encoding=encoding.name + "-sig" * bool(encoding.mark),
-        can_be_linked=own == "txt" and len(source) <= LINKED_CHARACTERS,
+        can_be_linked=file_format == "txt" and len(source) <= LINKED_CHARACTERS,
     )
 
 
@@ -276,11 +277,11 @@ def _numbered(
 ) -> list[Edit]:
     """The edits of a speech with numbers."""
     text, words, turns = restored.speech.text, restored.words, restored.speech.turns
-    found = {word.start: word for word in restore.find_words(text)}
+    by_start = {word.start: word for word in restore.find_words(text)}
     labels = restore.model.config.labels
     doubts = {}
     for index in doubtful(words):
-        if word := found.get(words[index]["start"]):
+        if word := by_start.get(words[index]["start"]):
             others = alternatives(words[index], word.script, labels, goes_to)
             following = words[index + 1] if index + 1 < len(words) else None
             if following and any(word.end <= turn <= following["start"] for turn in turns):

@@ -171,9 +171,9 @@ def card(result: Shown) -> str:
     data = json.dumps(
         {
             "files": result.files,
-            "marks": [each.signs for each in result.choices],
+            "marks": [choice.signs for choice in result.choices],
             "of": {
-                number: each.of for number, each in enumerate(result.choices) if each.of is not None
+                n: choice.of for n, choice in enumerate(result.choices) if choice.of is not None
             },
             "shown": result.shown,
             "name": result.name,
@@ -181,9 +181,9 @@ def card(result: Shown) -> str:
         },
         ensure_ascii=False,
     )
-    n_marks = sum(each.signs[0] != "" and each.of is None for each in result.choices)
+    n_marks = sum(choice.signs[0] != "" and choice.of is None for choice in result.choices)
     told = f"{_counted(result.n_words, 'word')}, {_counted(n_marks, 'mark')} put in."
-    hint = DOUBTS if any(one.names for one in result.choices) else SURE_OF_ALL
+    hint = DOUBTS if any(choice.names for choice in result.choices) else SURE_OF_ALL
     return (
         f'<div class="card" data-result="{html.escape(data)}">{_tools(result.files, result.can_be_linked)}'
         f'<p class="hint">{told} {hint}</p><p class="shown" tabindex="0">{said}</p>'
@@ -221,8 +221,8 @@ def _counted(n: int, thing: str) -> str:
 def _tools(formats: Iterable[str], can_be_linked: bool) -> str:
     """The buttons of a result."""
     save = "".join(
-        f'<button type="button" data-do="save" data-format="{one}">Download .{one}</button>'
-        for one in formats
+        f'<button type="button" data-do="save" data-format="{ending}">Download .{ending}</button>'
+        for ending in formats
     )
     link = '<button type="button" data-do="link">Copy a link</button>' if can_be_linked else ""
     return f'<div class="tools">{SWITCH}{save}{link}</div>'
