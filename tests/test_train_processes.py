@@ -10,8 +10,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-import torch
-from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from filelock import FileLock
 from safetensors.torch import load_file
@@ -95,7 +93,7 @@ def test_processes_that_do_not_see_one_folder_are_refused(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(Accelerator, "gather", lambda self, steps: torch.cat([steps, steps + 4]))
+    monkeypatch.setattr("punctuation_restoration.training.starting.gather_object", lambda steps: [*steps, 4])
     assert run_training(arguments(prepared, tmp_path, tiny_checkpoint, "--max-steps", "1")) == 1
     assert "Expected all processes to resume from one step, got [0, 4]" in capsys.readouterr().err
 
