@@ -5,6 +5,7 @@ boundary                               ^              what is open begins here; 
 n_dropped   characters were fed before `text`; nobody will see them again
 """
 
+import itertools
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -136,18 +137,13 @@ def in_blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:
 
     Marks do not count, so a restored text is cut where it was cut before. What has few letters is cut all the same.
     """
-    waiting = ""
-    room = size
-    for text in map(checked, texts):
-        for start in range(0, len(text), size):
-            part = text[start : start + size]
-            offsets = [offset for offset, sign in enumerate(part) if sign.isalnum()]
-            if len(offsets) > room or len(waiting) > 8 * size:
-                cut = offsets[room] if len(offsets) > room else len(part)
-                yield waiting + part[:cut], False
-                waiting = ""
-                part = part[cut:]
-                room += size
-            waiting += part
-            room -= len(offsets)
-    yield waiting, True
+    waiting: list[str] = []
+    n_letters = 0
+    for sign in itertools.chain.from_iterable(map(checked, texts)):
+        n_letters += sign.isalnum()
+        if n_letters > size or len(waiting) > 8 * size:
+            yield "".join(waiting), False
+            waiting = []
+            n_letters = int(sign.isalnum())
+        waiting.append(sign)
+    yield "".join(waiting), True

@@ -1,6 +1,6 @@
 """Takes the text of a JSON or JSON lines file, gives its speeches; writes its values again, with marks and sentences.
 
-A file goes the way of a call: its values are read by `pipeline/recognisers.py`. Order and unknown keys stay, and the
+A file goes the way of a call: its values are read by `recognisers.py`. Order and unknown keys stay, and the
 indentation as far as it is regular; the spelling of numbers and blanks may change.
 """
 
@@ -150,10 +150,9 @@ def _values(text: str, line: int = 1) -> Iterator[Any]:
 
 
 def _check_depth(value: Any, line: int) -> None:
-    level = [value] if isinstance(value, dict | list) else []
-    for _ in range(_DEEPEST):
+    level: list[Any] = [[value]]
+    for _ in range(_DEEPEST + 1):
         inner = (one.values() if isinstance(one, dict) else one for one in level)
         level = [one for values in inner for one in values if isinstance(one, dict | list)]
-        if not level:
-            return
-    raise FormatError(f"Expected JSON nested at most {_DEEPEST} deep, got more.", line=line)
+    if level:
+        raise FormatError(f"Expected JSON nested at most {_DEEPEST} deep, got more.", line=line)

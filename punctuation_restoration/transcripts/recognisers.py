@@ -37,7 +37,7 @@ from .layouts import (
     times_in,
     value_at,
 )
-from .speech import Line, Said, Span, Speech, SpeechBuilder, Time, TimedSpan, spliced
+from .speech import Line, Span, Speech, SpeechBuilder, Time, TimedSpan, spliced
 
 Keys = Mapping[str, str]
 Speaker = str | int | float | None
@@ -48,7 +48,7 @@ READINGS = ("alternatives", "nbest")  # of the same words: the first one is read
 CHANNELS = ("channels", "transcripts")
 NAMES = ("id", "audio_filepath", "name", "key")  # of a recording
 SILENT = {"partial", "alternatives"}  # keys of entries in which nothing may be heard
-NOTHING = (None, "", [], [{}])
+NOTHING: tuple[Any, ...] = (None, "", [], [{}])
 DEEPEST = 5  # dictionaries in one another in which a text is looked for
 LOOKED_AT = 20  # texts that show whether a layer has times
 COMPLETE = 0.9  # of the letters of the longest layer
@@ -218,7 +218,7 @@ class Text:
     string: str
     way: Way
     part: Part
-    said: Said | None = None
+    said: Any = None  # a `Said`, once it was read
     starts: int = 0  # in the text of the speech, before a blank
 
 
@@ -461,8 +461,9 @@ class _Reader:
             if text.said.parts and len(words) == len(times):
                 start, _, at = text.said.parts[0]
                 for word, time in zip(words, times, strict=True):
+                    begins, ends = map(seconds, as_list(time) or (time, None))
                     span = at + word.start() - start, at + word.end() - start
-                    self.spans.append(TimedSpan(*span, tuple(map(seconds, as_list(time) or ()))))
+                    self.spans.append(TimedSpan(*span, (begins, ends)))
 
     def _name_unknown(self) -> None:
         parts = [text.part for layer in self.layers.values() for text in layer.texts]
@@ -479,7 +480,7 @@ class _Reader:
 def in_seconds(spans: list[TimedSpan]) -> list[TimedSpan]:
     """Times in seconds: whole numbers by which speech would be far too slow are milliseconds, or ticks of 100 ns."""
     timed = [span for span in spans if None not in span.time]
-    lasts = sum(span.time[1] - span.time[0] for span in timed)
+    lasts = sum((ends or 0) - (begins or 0) for _, _, (begins, ends) in timed)
     slowest = SLOWEST * sum(span.end - span.start for span in timed)
     unit = next((unit for unit in UNITS if lasts * unit <= slowest), UNITS[-1])
     if unit == 1 or any(moment and moment % 1 for span in spans for moment in span.time):

@@ -271,7 +271,9 @@ class SpeechBuilder:
         )
         if own == said:
             places = zip(ours, theirs, strict=False)
-            pairs = ((*at, offset) for (_, at), (_, offset) in places if offset is not None)
+            pairs: Iterable[tuple[int, int, int]] = (
+                (*at, offset) for (_, at), (_, offset) in places if offset is not None
+            )
         else:
             pairs = self._paired(_by_letter(ours), _by_letter(theirs), copies)
         ranges = [(0, 0)] * len(copies)

@@ -11,7 +11,7 @@ import html
 import itertools
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import regex
 
@@ -121,7 +121,8 @@ def _cues(source: str, cue_format: str, start: int, end: int) -> Iterator[Cue]:
         return
     # Of cues without numbers, a number above the next one's times may be said.
     next_from = "number" if first["number"] else "times"
-    for head, following in itertools.pairwise([first, *heads, None]):
+    pairs: Iterator[Any] = itertools.pairwise([first, *heads, None])
+    for head, following in pairs:
         body_end = end
         if following is not None:
             body_end = following.start(next_from if following["number"] else "times")
@@ -252,7 +253,7 @@ class _CueTrack:
         self.say(n_done)
         again = iter(repeated)
         for line in lines:
-            row = next(again, None) if _said_in(line) else None
+            row = next(again, []) if _said_in(line) else []
             if row:
                 row.append((cue, line))
             elif _said_in(line) or not repeated:
