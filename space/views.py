@@ -142,16 +142,17 @@ def numbered(
         for (start, _, is_after), edit in changed.items()
         if edit["label"] and is_after
     }
-    for index, doubt in sorted(doubts.items()):
-        if index not in marks and doubt.choices.signs[0] == "":
-            marks[index] = make_edit(doubt.offset, "", "", "model", "O")
+    for index, missing in sorted(doubts.items()):
+        if index not in marks and missing.choices.signs[0] == "":
+            marks[index] = make_edit(missing.offset, "", "", "model", "O")
     for index, mark in marks.items():
         doubt = doubts.get(index)
-        is_doubtful = doubt is not None and doubt.choices.signs[0] == mark["inserted"]
+        if doubt and doubt.choices.signs[0] != mark["inserted"]:
+            doubt = None  # its place takes no mark
         number = len(choices)
-        choices.append(doubt.choices if is_doubtful else Choices([mark["inserted"]], []))
+        choices.append(doubt.choices if doubt else Choices([mark["inserted"]], []))
         changed[mark["start"], "", True] = _with_number(mark, number)
-        if is_doubtful and doubt.letter:
+        if doubt and doubt.letter:
             offset, letters = doubt.letter
             sign = text[offset]
             letter = changed.get((offset, sign, False), make_edit(offset, sign, sign, "truecase"))
