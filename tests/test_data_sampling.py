@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from punctuation_restoration.data import shards
@@ -85,6 +85,7 @@ def test_what_is_no_whole_shard_is_an_error(tmp_path: Path, n_bytes: int) -> Non
         shards.open_shard(path)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 1199), st.integers(1, 1200))
 def test_a_stream_gives_the_words_of_any_place_and_goes_round(first: int, n_words: int) -> None:
     long = document(0, [0, 1, 2] * 400, 1).words

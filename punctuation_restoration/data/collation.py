@@ -107,7 +107,8 @@ class WindowCollator:
             words = window.words
             ends = np.cumsum(words.piece_counts, dtype=np.int64)[:-1]
             pieces = [ids.tolist() for ids in np.split(words.piece_ids, ends)]
-            known = np.where(shown, words.labels, None).tolist()
+            labels = zip(words.labels.tolist(), shown.tolist(), strict=True)
+            known = [label if is_known else None for label, is_known in labels]
             input_ids, slot_positions = self.slots.assemble(pieces, known, window.is_over)
             rows.append({"input_ids": input_ids, "slot_positions": slot_positions})
         made = collate(rows, self.slots.pad_id)
