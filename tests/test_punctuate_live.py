@@ -31,9 +31,9 @@ class Dripping(io.RawIOBase):
 
 
 @pytest.fixture
-def live(tiny_pipeline: Any, command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+def live(restore: Any, command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     """Runs `punctuate --live`; gives its exit code, its output, also without marks, and its messages."""
-    monkeypatch.setattr(punctuate, "load_pipeline", lambda *args, **kwargs: tiny_pipeline)
+    monkeypatch.setattr(punctuate, "load_pipeline", lambda *args, **kwargs: restore)
 
     def run(*options: Any, stdin: Dripping) -> Any:
         code, out, err = command("--live", *options, stdin=stdin)
