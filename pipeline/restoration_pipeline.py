@@ -250,7 +250,7 @@ class PunctuationRestorationPipeline(Pipeline):
         config, item = self.model.config, read_item(item)
         item = item if final else replace(item, final=False)
         text = item.audible
-        words = self.find_words(text) if item.words is None else list(item.words)
+        words = self.find_words(text, item.turns) if item.words is None else list(item.words)
         borders = borders_of(text, item.turns)
         tables = config.mark_labels, config.label_names, borders
         marks = kept = find_marks(text, words, *tables)

@@ -144,10 +144,11 @@ class PunctuationStreamer:
         lined = live.lined()
         hidden = live.hidden(lined, final)
         heard = audible(live.all, hidden)
-        words = self._find_words(heard)
+        turns = live.turns(hidden, self._turns, len(heard))
+        words = self._find_words(heard, turns)
         end = self._shown_to(heard, lined, words, final)
         words = [word for word in words if word.end <= end]
-        turns = live.turns(hidden, self._turns, end)
+        turns = tuple(turn for turn in turns if turn <= end)
         entries, edits = self._restored(heard[:end], words, turns, final)
         n_finished = sum(entry["end"] <= len(live.text) for entry in entries)
         if look_ahead is None:
@@ -174,13 +175,13 @@ class PunctuationStreamer:
             self._drop(cut, [word.mark_from for word in words if word.end <= cut], hidden)
         return step
 
-    def _find_words(self, text: str) -> list[Word]:
+    def _find_words(self, text: str, turns: Sequence[int]) -> list[Word]:
         """The words of the text; none has a part that is committed and one that is not, as jieba may find them."""
         boundary = self._live.boundary
-        words = self._restore.find_words(text)
+        words = self._restore.find_words(text, turns)
         if any(word.start < boundary < word.end for word in words):
-            words = self._restore.find_words(text[:boundary])
-            words += self._restore.find_words(" " * boundary + text[boundary:])
+            words = self._restore.find_words(text[:boundary], turns)
+            words += self._restore.find_words(" " * boundary + text[boundary:], turns)
         return words
 
     def _shown_to(self, heard: str, lined: str, words: Sequence[Word], final: bool) -> int:

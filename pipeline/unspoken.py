@@ -86,9 +86,10 @@ BRACKETED = (?:\[(?P<name>{NUMBERED})\]|\((?P<name>{NUMBERED})\)|【(?P<name>{RO
     |\[(?P<name>[^\W_][^\[\]:\n]{0,40}+)\]{GAP}[:：]
     |\*\*(?P<name>[^\W_][\w .'’\-]{0,39}+)(?:\*\*{GAP}[:：]|[:：]\*\*)
     |(?P<name>{NUMBERED})(?:{COLON}|{END}(?=\s*+\S))
-# Captions for the deaf say how or where: `JOHN [whispering]: `, `WOMAN (ON PHONE): `, `MAN #1: `.
+# Captions for the deaf say how or where: `JOHN [whispering]: `, `WOMAN (ON PHONE): `, `MAN #1: `. A mark before the
+# bracket ends a sentence, not a name.
 MANNER = (?:\[[^\[\]()\n]{1,40}+\]|\((?:[a-z][a-z ]{2,39}+|[A-Z][A-Z .\-]{2,39}+)\))
-CAPITALS = (?P<name>[^\W\d_a-z](?:[A-Z0-9_ .'’#\-]{1,30}+){MANNER}?+){COLON}
+CAPITALS = (?P<name>[^\W\d_a-z](?:[A-Z0-9_ .'’#\-]{1,30}+)(?:(?<!{MARK}){MANNER})?+){COLON}
 ANYBODY = [^\W_][\w .'’\-]{0,39}?
 AFTER_NAME = (?:{GAP}[\[(]{TIME}[\])])?+{GAP}{COLON}
 ANY_NAME = (?P<name>{ANYBODY}){AFTER_NAME}

@@ -83,8 +83,12 @@ class WordFinder:
         self.segment = HanSegmenter(jieba_dictionary)
         self._patterns = WordPatterns(self.marks)
 
-    def __call__(self, text: str) -> list[Word]:
-        """Words of `text`, in order and without overlap. Text without letter or digit has none."""
+    def __call__(self, text: str, turns: Iterable[int] = ()) -> list[Word]:
+        """Words of `text`, in order and without overlap. Text without letter or digit has none.
+
+        `turns` are offsets at which another speaker begins, in order: no mark of a word is written after one.
+        """
+        turns = [*turns, len(text)]
         spans = list(self._spans(text))
         words: list[Word] = []
         quotes = _quote_offsets(text)
@@ -94,6 +98,7 @@ class WordFinder:
                 words.append(Word(start, end, spoken, spoken, start, end, script))
             else:
                 following = spans[index + 1].start if index + 1 < len(spans) else len(text)
+                following = min(following, turns[bisect_left(turns, end)])
                 mark_from = before_openers(text, previous_end, start)
                 mark_at = _after_closers(text, end, following, self.marks, quotes)
                 script = script_of(spoken)

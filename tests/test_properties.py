@@ -5,6 +5,7 @@ plane, and mixtures of what goes wrong: marks, quotes, scripts, pictures, blanks
 """
 
 import json
+import random
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -17,6 +18,7 @@ from punctuation_restoration.pipeline.marks import find_marks
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING
 from punctuation_restoration.pipeline.segmentation import HAS_LETTER_OR_DIGIT
 from punctuation_restoration.pipeline.words import WordFinder
+from tools import fuzz
 
 MARKS = set(known_marks(DEFAULT_MARK_LABELS))
 NAMES = [label["name"] for label in DEFAULT_LABELS]
@@ -200,3 +202,29 @@ def test_given_labels_are_written(tiny_pipeline, text, name):
             assert not find_words.marks.isdisjoint(text[word["end"] : end]) or "-" in text[word["end"] : end]
         else:
             assert (word["label"], word["source"]) == (name, "known")
+
+
+def words_of_json(text: str) -> str:
+    """A recogniser's list of words."""
+    return json.dumps(
+        {"words": [{"word": word, "start": n, "end": n + 1} for n, word in enumerate(text.split())]}, ensure_ascii=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "file_format"),
+    [
+        (words_of_json("hello you >> 」 mary is"), "json"),  # the mark does not go past the turn
+        (words_of_json("大家 你 >> ” 你"), "json"),
+        (words_of_json("saya - ) awak"), "json"),
+        ("A[MARY]: 你 大家\nsee you", "txt"),  # nor does it make a name of what was none
+        ("I[SPEAKER_00]:  【主持人】 1 你", "txt"),
+        ("I(ON PHONE): hello you\nsee you", "txt"),
+    ],
+)
+def test_nothing_changes_when_made_up_files_are_restored_again(source: str, file_format: str) -> None:
+    restore = fuzz.StandIn()
+    assert fuzz.problem_of(source, file_format, restore) is None
+    draw = random.Random(source)
+    for _ in range(40):
+        assert fuzz.problem_of(*fuzz.made_source(draw), restore) is None

@@ -44,7 +44,7 @@ def live(restore: Any, command: Command, monkeypatch: pytest.MonkeyPatch) -> Com
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_live_words_are_written_as_they_are_decided(live: Any, size: int) -> None:
-    said = "hello you are the\n\n大家好 saya awak\n"
+    said = "hello you are the best is the day\n\n大家好 saya awak 我们 hello you\n"
     code, out, words, err = live("--look-ahead", 1, stdin=Dripping(said.encode(), size))
     assert (code, words, err) == (0, said, "")
     assert out != said

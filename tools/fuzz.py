@@ -49,7 +49,7 @@ class StandIn:
     def __call__(self, items: Iterable[Any], **options: Any) -> Iterator[dict[str, Any]]:
         for given in items:
             item = read_item(given)
-            words = self.find_words(item.audible)
+            words = self.find_words(item.audible, item.turns)
             borders = borders_of(item.audible, item.turns)
             found = find_marks(item.audible, words, DEFAULT_MARK_LABELS, NAMES, borders)
             rows = [DEFAULT_LABELS[0 if found[n] else _drawn(words, n)] for n in range(len(words))]
