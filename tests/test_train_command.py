@@ -135,6 +135,7 @@ def test_a_run_that_breaks_resumes_exactly_averages_of_weights_too(
     assert len(list((out / "checkpoints").iterdir())) == 2
     steps, wanted = ([(row["step"], row["words"]) for row in rows_of(run)] for run in (out, unbroken))
     assert steps == wanted  # no step twice
+    assert (out / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_run_resumes_only_with_what_it_began_with(
@@ -260,6 +261,7 @@ def test_a_run_in_bf16_learns_nearly_what_one_in_fp32_does(
     for dtype, format_name in (("float32", "no"), ("bfloat16", "bf16")):
         out, said = train(dtype, "--dropout", "0", "--max-steps", "3", "--dtype", dtype, start=no_dropout)
         assert f"on cpu, mixed precision: {format_name};" in said
+        assert "; a guess of '" in said
         learned.append(weights(out))
     assert same(*learned, 1e-2)  # three steps of at most 1e-3 each, and AdamW's first ones are of that size
     assert not same(*learned)

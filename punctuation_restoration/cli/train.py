@@ -61,7 +61,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--teacher-labels", help=what)
     add("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
     add_trust_option(parser)
-    what = "trackers of the run's curves"
+    what = "trackers of the run's curves; without one they are drawn into curve.png"
     add("--log-with", nargs="+", choices=("tensorboard", "wandb", "trackio"), help=what)
     for setting in fields(TrainingSettings):
         choices = get_args(setting.type) if get_origin(setting.type) is Literal else None

@@ -1,7 +1,7 @@
 """The training loop: batches in, a model folder out. It can be killed at any time and resumes exactly.
 
     out/checkpoints/step-000500/   to resume from       out/best/    best mean validation F1; without, last
-    out/log.jsonl                  progress             out/final/   the end of the run
+    out/log.jsonl, curve.png       progress             out/final/   the end of the run
 
 Every step is a function of seed and step number, and a folder is written whole or not at all.
 """
@@ -126,11 +126,12 @@ class TrainingRun:
         return self._result()
 
     def _score_start(self) -> None:
-        """Score the starting model. It is not counted as the best of the run."""
+        """Score the starting model, and for scale a guess. It is not counted as the best of the run."""
         self.tell(f"Scoring the starting model on {self.validation.n_words:,} words.")
         reading = self.validation.read(self.model)
         scores = scores_of(reading, self.model.config.label_names)
-        self.tell(f"step 0: {said_of(scores)}")
+        mark, f1 = self.validation.guessed()
+        self.tell(f"step 0: {said_of(scores)}; a guess of {mark!r} after every word {f1:.1f}")
         restored = self.validation.restored_samples(self.model)
         self.state.before = {"validation": scores, "restored": restored}
         self._keep_row(self.state.before)

@@ -1,4 +1,4 @@
-"""What a run says: a bar on a terminal or lines in a log, rows in `log.jsonl`, and what trackers get.
+"""What a run says: a bar on a terminal or lines in a log, rows in `log.jsonl`, trackers, or curves at its end.
 
 It takes lines and numbers, and knows nothing of models.
 """
@@ -14,9 +14,10 @@ from typing import Any
 from accelerate import Accelerator
 from tqdm import tqdm
 
-from punctuation_restoration.whole_files import write_whole
+from punctuation_restoration.whole_files import write_whole, written_whole
 
 LOG_FILE = "log.jsonl"
+CURVE_FILE = "curve.png"
 TRACKERS = ("tensorboard", "wandb", "trackio")
 PROJECT = "punctuation-restoration"  # its name in trackers
 # Validation words of one language; on fewer a threshold that gains by chance is as likely as one that helps.
@@ -62,7 +63,8 @@ class RunReport:
         if self.accelerator.is_main_process:
             with open(self.path, "a", encoding="utf-8") as file:
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
-        self.accelerator.log(flat_numbers(row), step=row["step"])
+        numbers = flat_numbers(row)
+        self.accelerator.log(numbers, step=int(numbers.pop("step")))
 
     def forget_after(self, step: int) -> None:
         """Remove what a run that was killed had logged after the step from which it goes on: it comes again."""
@@ -75,9 +77,12 @@ class RunReport:
         write_whole(self.path, "".join(kept).encode(), force=True)
 
     def finish(self) -> None:
-        """Nothing is said any more."""
+        """Draw the curves, unless a tracker has them."""
         if self.accelerator.log_with:
             self.accelerator.end_training()
+        elif self.accelerator.is_main_process and self.path.is_file():
+            lines = self.path.read_text(encoding="utf-8").splitlines()
+            draw_curves([json.loads(line) for line in lines], self.path.with_name(CURVE_FILE))
 
 
 def flat_numbers(row: Mapping[str, Any], above: str = "") -> dict[str, float]:
@@ -89,6 +94,25 @@ def flat_numbers(row: Mapping[str, Any], above: str = "") -> dict[str, float]:
         elif isinstance(value, int | float):
             numbers[above + name] = value
     return numbers
+
+
+def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw the loss and the validation F1 of each language by step."""
+    from matplotlib.figure import Figure  # without pyplot, which may look for a display
+
+    figure = Figure(figsize=(8, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    losses = [row for row in rows if "loss" in row]
+    left.plot([row["step"] for row in losses], [row["loss"] for row in losses])
+    left.set(title="loss", xlabel="step")
+    right.set(title="validation F1", xlabel="step")
+    scored = [row for row in rows if "validation" in row]
+    for language in scored[-1]["validation"]["languages"] if scored else ():
+        f1 = [row["validation"]["languages"][language]["f1"] for row in scored]
+        right.plot([row["step"] for row in scored], f1, marker=".", label=language)
+        right.legend()
+    with written_whole(path) as beside:
+        figure.savefig(beside, dpi=110)
 
 
 def said_of(scores: Mapping[str, Any]) -> str:

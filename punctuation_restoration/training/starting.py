@@ -72,7 +72,8 @@ def train(
         labels: file with other labels than those of the model or the recipe.
         teacher_labels: folder of another model's probabilities to learn, as the command `label` writes it.
         device: "cpu", "cuda" or "mps"; default: a GPU where there is one.
-        log_with: "tensorboard", "wandb", "trackio", or several; trackers of accelerate may be given too.
+        log_with: "tensorboard", "wandb", "trackio", or several; trackers of accelerate may be given too. Without one,
+            the curves are drawn into `curve.png`.
         trust_remote_code: whether Python code beside an encoder may run.
         settings: fields of `TrainingSettings` (`encoder`, `max_steps`, `seed` ...), which overrule the recipe.
 
