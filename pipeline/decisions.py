@@ -138,19 +138,28 @@ def what_is_given(
 
 
 def decide(
-    prepared: PreparedItem, probabilities: np.ndarray, config: ModelConfig, choice: Choice
+    prepared: PreparedItem,
+    probabilities: np.ndarray,
+    shares: np.ndarray,
+    config: ModelConfig,
+    choice: Choice,
 ) -> Decisions:
-    """What is decided of each word; `probabilities` (W, M) are the model's."""
+    """What is decided of each word.
+
+    `probabilities` (W, M) are the model's. The odds of a mark are multiplied by `shares` (W,), see `missing_shares`;
+    the last word of a sentence or of the text keeps its odds.
+    """
     item, words, given = prepared.item, prepared.words, prepared.given
     nothing = np.eye(len(config.labels))[0]
     probabilities = calibrated(probabilities, config.calibration_temperature)
     last = last_words(prepared.borders, words)
     probabilities = end_sentences(probabilities, last, config)
     probabilities[sorted(prepared.forms.unbroken.difference(last))] = nothing
-    if not prepared.replaced:
-        is_input = np.array(prepared.sources) == "input"
-        is_written = is_input & (choice.goes_to[given] > 0)
-        probabilities = weigh_given(probabilities, is_written, choice.goes_to > 0, last)
+    is_weighed = shares < 1
+    is_weighed[[*last, *range(len(words))[-1:]]] = False
+    weighed = probabilities[is_weighed]
+    weighed[:, 1:] *= shares[is_weighed, None]
+    probabilities[is_weighed] = weighed / weighed.sum(axis=1, keepdims=True)
     labels, shared = decode(probabilities, choice)
     # Before an empty line or another speaker a sentence ends, whatever the thresholds.
     ending = (shared[last] * _end_sentences(config.labels)).argmax(axis=1)
@@ -168,27 +177,22 @@ def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def weigh_given(
-    probabilities: np.ndarray, is_given: np.ndarray, may_be_written: np.ndarray, last: Sequence[int]
+def missing_shares(
+    probabilities: np.ndarray, is_given: np.ndarray, choice: Choice, temperature: float
 ) -> np.ndarray:
-    """Probabilities (W, M) of marks in a text that has some marks, those of the words that `is_given` (W,).
+    """For each word of a window the share of the marks nearby that are missing, (W,).
 
-    Whoever has written 80 % of the marks around a word would have written one there in 80 % of the cases. So the odds
-    of a new mark are multiplied by the share of the marks nearby that are missing: those expected of words without one,
-    among these and the given ones. Another given mark never raises this share, so a text that is restored twice gets
-    nothing new. `may_be_written` (M,) says which labels count; `last` words, and that of the text, keep their odds.
+    Whoever has written 80 % of the marks around a word would have written one there in 80 % of the cases. Those missing
+    are expected of words without a mark, by `probabilities` (W, M) of the model; those `is_given` (W,) are there.
+    Another given mark never raises the share, so a text that is restored twice gets nothing new. Only the words of one
+    window count, so that a stream gets the marks of one call.
     """
-    if not is_given.any():
-        return probabilities
-    expected = probabilities[:, may_be_written].sum(axis=1)
+    expected = calibrated(probabilities, temperature)[:, choice.goes_to > 0].sum(axis=1)
     expected[is_given] = 0
     n_missing = _nearby(expected)
-    share = n_missing / np.maximum(n_missing + _nearby(is_given), np.finfo(float).tiny)
-    share[is_given] = 1
-    share[[*last, -1]] = 1
-    weighed = probabilities.copy()
-    weighed[:, 1:] *= share[:, None]
-    return weighed / weighed.sum(axis=1, keepdims=True)
+    shares = n_missing / np.maximum(n_missing + _nearby(is_given), np.finfo(float).tiny)
+    shares[is_given] = 1
+    return shares
 
 
 def _nearby(values: np.ndarray) -> np.ndarray:

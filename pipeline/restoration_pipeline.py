@@ -17,7 +17,15 @@ from transformers import Pipeline
 
 from .backends import make_backend
 from .casing import capital_edits, forms_inside
-from .decisions import PreparedItem, borders_of, decide, make_choice, what_is_given
+from .decisions import (
+    Choice,
+    PreparedItem,
+    borders_of,
+    decide,
+    make_choice,
+    missing_shares,
+    what_is_given,
+)
 from .edits import (
     ascending,
     edited,
@@ -275,6 +283,22 @@ class PunctuationRestorationPipeline(Pipeline):
     def _forward(self, model_inputs: Values) -> Values:
         return {"probabilities": self.compute(**model_inputs)}  # (B, W, M + C), labels and casings
 
+    def _missing_shares(self, windows: Sequence[Values], choice: Choice) -> np.ndarray:
+        """For each word the share of the marks nearby that are missing, (W,): 1 where the text has no marks."""
+        config, prepared = self.model.config, windows[0]["prepared"]
+        is_input = np.array([source == "input" for source in prepared.sources], dtype=bool)
+        is_given = is_input & (choice.goes_to[prepared.given] > 0)
+        if prepared.replaced or not is_given.any():
+            return np.ones(len(prepared.words))
+        shares = []
+        for window in windows:
+            place, rows = window["window"], window["probabilities"]
+            given = is_given[place.first : place.end]
+            read = rows[: len(given), : len(config.labels)]
+            share = missing_shares(read, given, choice, config.calibration_temperature)
+            shares.append(share[place.kept])
+        return np.concatenate(shares)
+
     def postprocess(
         self,
         windows: Sequence[Values],
@@ -293,7 +317,9 @@ class PunctuationRestorationPipeline(Pipeline):
         )
         labels, casings = np.split(read, [len(config.labels)], axis=1)  # (W, M) and (W, C)
         limits = {} if thresholds == {} else {**(config.thresholds or {}), **(thresholds or {})}
-        decided = decide(prepared, labels, config, make_choice(config, marks, limits))
+        choice = make_choice(config, marks, limits)
+        shares = self._missing_shares(windows, choice)
+        decided = decide(prepared, labels, shares, config, choice)
         rows = [config.labels[label] for label in decided.labels]
         written = marks_of(words, rows)
         entries: list[Values] = [
