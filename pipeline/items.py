@@ -6,8 +6,10 @@ in Mandarin jieba's, not the items of "words".
 """
 
 import itertools
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import regex
@@ -18,6 +20,7 @@ from .words import Word
 KEYS = {
     "text": "a string",
     "words": "a list of strings",
+    "timestamps": "a (start, end) in seconds for each of the words",
     "known": "{word index: label name}",
     "turns": "a list of character offsets",
     "final": "True or False",
@@ -40,6 +43,8 @@ class Item:
     words: Sequence[Word] | None = None  # those of the text, where they are found already
     # The text with blanks in the place of all that is not said; "": all of it is said.
     audible: str = ""
+    # Of words with times: their characters and seconds, (start, end, begins, ends), in order.
+    spans: Sequence[tuple[int, int, float, float]] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "audible", self.audible or self.text)
@@ -61,19 +66,26 @@ def read_item(given: Any) -> Item:
             "Expected a string, or a dictionary with 'text' or 'words', got "
             f"{type(given).__name__}. Pass the text itself. {OTHER_DOOR}"
         )
-    if ("text" in given) == ("words" in given) or not given.keys() <= KEYS.keys():
+    is_one = ("text" in given) != ("words" in given) and given.keys() <= KEYS.keys()
+    if not is_one or ("text" in given and "timestamps" in given):
         raise ValueError(
-            "Expected a dictionary with 'text' or 'words', and perhaps with 'turns', 'final' and 'known', got the "
+            "Expected a dictionary with 'text' or 'words', and perhaps with 'turns', 'final', 'known' and, beside "
+            "'words', 'timestamps', got the "
             f"keys {sorted(map(str, given))}. {OTHER_DOOR}"
         )
     for key, value in given.items():
-        if not _is_right(key, value):
+        is_right = _is_right(key, value)
+        if not is_right or (key == "timestamps" and len(value) != len(given["words"])):
             raise ValueError(
                 f"Expected {key!r} to be {KEYS[key]}, got {value!r:.80}. Correct it. {OTHER_DOOR}"
             )
+    spans: list[tuple[int, int, float, float]] = []
     if "words" in given:
         text = join_words(given["words"])
-        offsets = offsets_of(given["words"], text)
+        offsets = list(offsets_of(given["words"], text))
+        times = given.get("timestamps", ())
+        for word, offset, (begins, ends) in zip(given["words"], offsets, times, strict=False):
+            spans.append((offset, offset + len(word), begins, ends))
         hidden = [
             stretch.moved(offset)
             for word, offset in zip(given["words"], offsets, strict=True)
@@ -89,6 +101,7 @@ def read_item(given: Any) -> Item:
         turns,
         given.get("final", True),
         audible=audible(text, hidden),
+        spans=tuple(spans),
     )
 
 
@@ -98,9 +111,27 @@ def _is_right(key: str, value: Any) -> bool:
         return isinstance(value, str)
     if key == "final":
         return isinstance(value, bool)
+    if key == "timestamps":
+        return isinstance(value, (list, tuple)) and all(map(_is_time, value))
     if not isinstance(value, Mapping if key == "known" else (list, tuple)):
         return False
     return all(isinstance(member, str if key == "words" else int) for member in value)
+
+
+def _is_time(value: Any) -> bool:
+    """Whether this is a start and an end in seconds."""
+    is_pair = isinstance(value, (list, tuple)) and len(value) == 2
+    return is_pair and all(isinstance(number, (int, float)) for number in value)
+
+
+def time_between(
+    spans: Sequence[tuple[int, int, float, float]], start: int, end: int
+) -> tuple[float, float]:
+    """When the words that share characters `start` to `end` were said, (begins, ends) in seconds."""
+    first = bisect_right(spans, start, key=itemgetter(1))
+    last = bisect_left(spans, end, key=itemgetter(0))
+    times = spans[first : max(last, first + 1)]
+    return times[0][2], times[-1][3]
 
 
 def turns_in(hidden: Iterable[Hidden], speaker: str | None = None) -> list[int]:

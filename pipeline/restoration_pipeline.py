@@ -35,7 +35,7 @@ from .edits import (
     sentence_ranges,
     without_marks,
 )
-from .items import Item, read_item
+from .items import Item, read_item, time_between
 from .live_text import in_blocks
 from .marks import find_marks
 from .slots import SlotEncoder
@@ -73,7 +73,8 @@ class PunctuationRestorationPipeline(Pipeline):
     Items:
         str: a text. An empty line ends a paragraph: the text before it gets its last mark.
         {"text": str}: the same.
-        {"words": [str, ...]}: words, joined by one space, Han words by nothing.
+        {"words": [str, ...]}: words, joined by one space, Han words by nothing. Perhaps with `"timestamps"`, one
+            (start, end) in seconds for each word.
         Each dictionary may have `"turns"`, the characters where another speaker begins, so that a sentence ends there;
             `"final"`, for this item instead of the option; and `"known": {word index: label name}`, labels that are
             given, and shown to the model.
@@ -109,7 +110,8 @@ class PunctuationRestorationPipeline(Pipeline):
             for a letter they are None, None, and `"removal"` or `"truecase"`.
         words: of each `word` its `start` and `end` (characters of the input), `label`, `mark` (what its label writes; a
             mark that the text had may be another sign), `score` (probability of the label), `source` (`"model"`,
-            `"input"` for a mark that the text had, `"known"` for one that the item gave).
+            `"input"` for a mark that the text had, `"known"` for one that the item gave), and `timestamp` where there
+            are times.
         sentences: where asked for.
 
     Raises:
@@ -331,6 +333,8 @@ class PunctuationRestorationPipeline(Pipeline):
                 words, rows, written, decided.scores.tolist(), prepared.sources, strict=True
             )
         ]  # fmt: skip
+        for entry in entries if item.spans else ():
+            entry["timestamp"] = time_between(item.spans, entry["start"], entry["end"])
         edits = restoring_edits(item.audible, words, written, entries, prepared.replaced)
         ranges = []
         if truecase or sentences:

@@ -1,5 +1,7 @@
 """What a caller may hand in."""
 
+from typing import Any
+
 import pytest
 
 from punctuation_restoration.pipeline.items import Item, join_words, read_item
@@ -47,3 +49,14 @@ def test_words_that_nobody_says_are_hidden():
 def test_a_bad_item_is_refused_with_a_reason(item, error, message):
     with pytest.raises(error, match=message):
         read_item(item)
+
+
+def test_words_keep_their_times(restore: Any) -> None:
+    """A word that is found in two given ones, or is a part of one, has their times."""
+    item = {"words": ["hello", "you are", "我", "们", "大家"], "timestamps": [(n, n + 0.5) for n in range(5)]}
+    words = restore(item)["words"]
+    assert [word["timestamp"] for word in words] == [(0, 0.5), (1, 1.5), (1, 1.5), (2, 3.5), (4, 4.5)]
+    assert "timestamp" not in restore({"words": item["words"]})["words"][0]
+    for wrong in ([], [(0, 1)] * 4, [(0, 1)] * 4 + [(0,)], [("0", 1)] * 5, None):
+        with pytest.raises(ValueError, match=r"Expected 'timestamps' to be a \(start, end\) in seconds for each"):
+            restore({**item, "timestamps": wrong})
