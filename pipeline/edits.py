@@ -134,7 +134,7 @@ def ascending(edits: Iterable[Edit]) -> list[Edit]:
 
 def follows(edit: Edit) -> bool:
     """Whether it is a mark that belongs to the word before it."""
-    return not edit["removed"] and edit["inserted"][0] not in OPENERS
+    return not edit["removed"] and edit["inserted"][:1] not in OPENERS
 
 
 def edited(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:

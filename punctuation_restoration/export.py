@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from .default_models import HUB_MODEL, find_model, place_of
 from .generated_card import TERMS_FILE, is_edited, read_origin, written_card
@@ -21,14 +22,8 @@ from .loading import add_trust_option, load_pipeline
 from .whole_files import written_whole
 
 TASK = "punctuation-restoration"
-LOCAL_KEYS = (
-    "is_local",
-    "local_files_only",
-    "name_or_path",
-    "_name_or_path",
-    "cache_dir",
-    "token",
-)  # of this machine
+# Of this machine.
+LOCAL_KEYS = "is_local local_files_only name_or_path _name_or_path cache_dir token".split()
 
 
 def export(
@@ -68,15 +63,12 @@ def export(
 
     config = AutoConfig.from_pretrained(source, trust_remote_code=trust_remote_code)
     if config.model_type != TASK:
-        what_to_do = "Train one from it with train.py, or give the folder of a trained one."
-        got = f"one of type {config.model_type}"
-        raise ValueError(f"Expected a model of type {TASK} in {source}, got {got}. {what_to_do}")
-    restore = load_pipeline(
-        source,
-        "cpu",
-        trust_remote_code=trust_remote_code,
-        model_kwargs={"use_safetensors": True},  # pickled weights are not read
-    )
+        raise ValueError(
+            f"Expected a model of type {TASK} in {source}, got one of type {config.model_type}. Train one from it with "
+            "train.py, or give the folder of a trained one."
+        )
+    safe = {"use_safetensors": True}  # pickled weights are not read
+    restore = load_pipeline(source, "cpu", trust_remote_code=trust_remote_code, model_kwargs=safe)
     earlier = output / "README.md"
     kept = earlier.read_text(encoding="utf-8") if earlier.is_file() else ""
     bits = stored_bits or config.stored_bits or 16
@@ -85,10 +77,9 @@ def export(
         if bits == 16:
             _store_in_16_bits(folder)
         has_terms = (folder / TERMS_FILE).is_file()
-        labels = restore.model.config.labels
-        noted = read_origin(Path(source))
+        labels, name = restore.model.config.labels, repository or output.name
         readme = own_readme(source) or written_card(
-            noted, labels, repository or output.name, has_terms
+            read_origin(Path(source)), labels, name, has_terms
         )
         if kept and is_edited(kept) and kept != readme:
             print(f"{earlier} has been edited: it stays. Remove it to get a new one.")
@@ -139,51 +130,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--model",
         help="folder or Hub id; fast for the fast model (default: the one that the pipeline loads)",
     )
-    add("--force", action="store_true", help="replace an earlier export")
-    add(
-        "--backend",
-        nargs="+",
-        default=[],
-        choices=("onnx", "onnx-int8"),
-        help="write the files of these too",
-    )
-    add(
-        "--stored-bits",
-        type=int,
-        choices=(8, 16, 32),
-        help="store weights so; 8 is of the encoder (default: 8 where it is stored so now, or 16)",
-    )
-    add("--push-to-hub", metavar="NAME", help="upload the folder to this repository, such as me/my-model; it is made "
-        "if need be. Log in before with `hf auth login`.")  # fmt: skip
+    add("--force", dest="replace", action="store_true", help="replace an earlier export")
+    add("--backend", dest="backends", nargs="+", default=[], choices=("onnx", "onnx-int8"),
+        help="write the files of these too")  # fmt: skip
+    add("--stored-bits", type=int, choices=(8, 16, 32),
+        help="store weights so; 8 is of the encoder (default: 8 where it is stored so now, or 16)")  # fmt: skip
+    add("--push-to-hub", dest="repository", metavar="NAME", help="upload the folder to this repository, such as "
+        "me/my-model; it is made if need be. Log in before with `hf auth login`.")  # fmt: skip
     add_trust_option(parser)
     args = parser.parse_args(argv)
-    return finish("export", lambda: _export(args))
+    return finish("export", lambda: _export(**vars(args)))
 
 
-def _export(args: argparse.Namespace) -> None:
+def _export(output: Path, repository: str | None, **options: Any) -> None:
     """Write the folder, and upload it if asked to."""
-    files = export(
-        args.output,
-        args.model,
-        replace=args.force,
-        backends=args.backend,
-        stored_bits=args.stored_bits,
-        trust_remote_code=args.trust_remote_code,
-        repository=args.push_to_hub,
-    )
-    print(
-        f"{args.output}: {len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB."
-    )
-    if args.push_to_hub:
+    files = export(output, repository=repository, **options)
+    n_bytes = sum(path.stat().st_size for path in files)
+    print(f"{output}: {len(files)} files, {n_bytes / 1e6:.1f} MB.")
+    if repository:
         from huggingface_hub import HfApi
 
         try:
-            repository = HfApi().create_repo(args.push_to_hub, exist_ok=True).repo_id
-            print(HfApi().upload_folder(repo_id=repository, folder_path=args.output))
+            made = HfApi().create_repo(repository, exist_ok=True).repo_id
+            print(HfApi().upload_folder(repo_id=made, folder_path=output))
         except Exception as error:  # of the network: their classes change between versions
-            wanted = f"to upload {args.output}, which is whole"
-            what_to_do = f"Run `hf upload {args.push_to_hub} {args.output}` when it works again."
-            raise ConnectionError(f"Expected {wanted}, got: {error}. {what_to_do}") from error
+            raise ConnectionError(
+                f"Expected to upload {output}, which is whole, got: {error}. Run `hf upload {repository} {output}` "
+                "when it works again."
+            ) from error
 
 
 def check_place(output: Path, source: str, replace: bool, expected: Sequence[str]) -> None:
@@ -220,8 +194,8 @@ def _store_in_16_bits(folder: Path) -> None:
 
 def _forget_this_machine(path: Path) -> None:
     """Remove from a configuration, and from those inside it, where and how it was loaded."""
-    text = path.read_text(encoding="utf-8")
-    cleaned = json.loads(
-        text, object_hook=lambda one: {key: one[key] for key in one if key not in LOCAL_KEYS}
+    kept = json.loads(
+        path.read_text(encoding="utf-8"),
+        object_pairs_hook=lambda pairs: {key: own for key, own in pairs if key not in LOCAL_KEYS},
     )
-    path.write_text(json.dumps(cleaned, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -12,8 +12,8 @@ import json
 import os
 import signal
 import tempfile
+import tomllib
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
@@ -21,8 +21,6 @@ import sound
 from cards import Cards
 from restorer import BEST, DEFAULTS, MAX_FILE_BYTES, QUICK, PageRestorer
 from views import hint
-
-from punctuation_restoration.pipeline.restoration_pipeline import EXISTING
 
 # Visitors' files are in a folder of their own, which is removed when the server stops.
 _files = tempfile.TemporaryDirectory(prefix="punctuation-space-", ignore_cleanup_errors=True)
@@ -59,14 +57,10 @@ MARKS_CHOICES = [
     ("Only sentence ends", "sentence-ends"),
     ("All", "all"),
 ]
-EXISTING_CHOICES = {
-    "keep": "Keep",
-    "replace": "Replace",
-}
-MODEL_CHOICES = {
-    BEST: "Accurate: the best marks",
-    QUICK: "Fast: small, for live captions and slow machines",
-}
+MODEL_CHOICES = [
+    ("Accurate: the best marks", BEST),
+    ("Fast: small, for live captions and slow machines", QUICK),
+]
 INTRODUCTION = """# Punctuation restoration
 Puts commas, periods and question marks back into recognised speech: English, Mandarin, Malay, and all three in one
 sentence. Nothing you write is kept."""
@@ -91,26 +85,31 @@ class Page(gr.Blocks):
 
 def build(restorer: PageRestorer, recognise: Any = None) -> gr.Blocks:
     """The page for a restorer, and perhaps for a recogniser: path of a recording -> text and times of its words."""
+    cards = Cards(restorer, recognise)
     with Page(
         title="Punctuation restoration", analytics_enabled=False, delete_cache=(60, KEPT_SECONDS)
     ) as page:
         gr.Markdown(INTRODUCTION)
+        options = _options(restorer)
         with gr.Tabs():
             with gr.Tab("Text"):
-                text = _text_tab(restorer)
+                spoken, live, of_text = _text_tab(cards, options)
             with gr.Tab("File"):
-                file = _file_tab()
+                upload, of_file = _file_tab(cards, options)
             with gr.Tab("Sound"):
-                heard = _sound_tab(recognise is not None)
-        with gr.Accordion(
-            "Options: which marks, capitals, certainty, model", open=False, elem_id="options"
-        ):
-            options = _options(restorer)
-        gr.Markdown(FOOT, elem_id="foot")
-        cards = Cards(restorer, recognise)
-        _connect_text(page, cards, text, options)
-        _connect_files(cards, file, heard, options)
-        _connect_options(cards, text, file, heard, options)
+                words, of_sound = _sound_tab(cards, options)
+        label = "Options: which marks, capitals, certainty, model"
+        with gr.Accordion(label, open=False, elem_id="options"), gr.Row():
+            for option in options:
+                option.render()
+        gr.Markdown(FOOT + _project_link(), elem_id="foot")
+        page.load(None, spoken, spoken, js="text => restoration.opened(text)")
+        # An option restores all that is there anew, in one event. Of several, one after the other, Gradio 6.31 can lose
+        # one: the server closes the stream of answers after the first, and its client, which asked for the second on
+        # the same stream, waits for ever.
+        changes = [option.change for option in options]
+        given = [spoken, live, upload, words, *options]
+        gr.on(changes, cards.of_all, given, [of_text, of_file, of_sound], **AT_LAST)
         gr.api(
             _told(restorer.restore),
             api_name=ENDPOINT,
@@ -137,7 +136,31 @@ def launch(page: gr.Blocks, **settings: Any) -> Any:
     )  # fmt: skip
 
 
-def _text_tab(restorer: PageRestorer) -> SimpleNamespace:
+def _options(restorer: PageRestorer) -> list[Any]:
+    """The fields of the options, in the order of `PageRestorer.restore`; they are shown below the tabs."""
+    models = [choice for choice in MODEL_CHOICES if choice[1] in restorer.models]
+    return [
+        gr.Radio(
+            MARKS_CHOICES if restorer.has_more_marks else MARKS_CHOICES[:2],
+            value="basic", label="Marks", elem_id="marks", min_width=240, render=False,
+        ),
+        gr.Radio(
+            [("Keep", "keep"), ("Replace", "replace")],
+            value="keep", label="Marks that the text has", elem_id="existing", min_width=240, render=False,
+        ),
+        gr.Checkbox(False, label="Capitals", elem_id="truecase", render=False),
+        gr.Slider(
+            0, 0.95, value=0, step=0.05, label="Write a mark from this probability on", elem_id="threshold",
+            info="0: the model's own settings", min_width=240, render=False,
+        ),
+        gr.Radio(
+            models, value=BEST, label="Model", visible=len(models) > 1, elem_id="model", render=False
+        ),
+    ]  # fmt: skip
+
+
+def _text_tab(cards: Cards, options: list[Any]) -> tuple[gr.Textbox, gr.Checkbox, gr.HTML]:
+    """The text that is given, whether it is restored while it is typed, and the card of the result."""
     example = next(iter(EXAMPLES.values()))
     with gr.Row():
         with gr.Column(min_width=320):
@@ -151,46 +174,55 @@ def _text_tab(restorer: PageRestorer) -> SimpleNamespace:
                 press = gr.Button("Restore", variant="primary", elem_id="press", min_width=120)
                 gr.ClearButton([spoken], value="Clear", min_width=120)
         with gr.Column(min_width=320):
-            shown = list(Cards(restorer).of_text(example))[-1]
-            restored = _card(shown, "Restored text", "restored")
+            *_, shown = cards.of_text(example)
+            card = _card(shown, "Restored text", "restored")
     live = gr.Checkbox(True, label="Restore while I type", elem_id="live", container=False)
     gr.Examples(
         [[text] for text in EXAMPLES.values()], [spoken], label="Examples", example_labels=list(EXAMPLES),
         cache_examples=False, api_visibility="private",
     )  # fmt: skip
-    return SimpleNamespace(spoken=spoken, live=live, press=press, card=restored)
+    given = [spoken, *options]
+    pressed = gr.on([press.click, spoken.submit], cards.of_text, given, card, **SERVED)
+    spoken.change(None, spoken, None, js="text => {restoration.count(text)}")
+    spoken.change(cards.live, [spoken, live, *options], card, cancels=[pressed], **AT_LAST)
+    return spoken, live, card
 
 
-def _file_tab() -> SimpleNamespace:
+def _file_tab(cards: Cards, options: list[Any]) -> tuple[gr.File, gr.HTML]:
+    """The file that is given, and the card of the result."""
     with gr.Row():
         with gr.Column(min_width=320):
             label = f"SRT, WebVTT, Whisper JSON and others; up to {MAX_FILE_BYTES // 1_000_000} MB"
             upload = gr.File(label=label, height=180, elem_id="upload")
             gr.Markdown("Times, speakers and all else stay as they are.")
         with gr.Column(min_width=320):
-            restored = _card(hint(FILE_EMPTY), "Restored file", "restored-file")
-    return SimpleNamespace(given=upload, card=restored)
+            card = _card(hint(FILE_EMPTY), "Restored file", "restored-file")
+    _clear_at_once(upload, card)
+    # Not at every change: taking a file away needs no answer, and one that is under way can cost the next, see `build`.
+    upload.upload(cards.of_file, [upload, *options], card, **AT_LAST)
+    return upload, card
 
 
-def _sound_tab(has_recogniser: bool) -> SimpleNamespace:
+def _sound_tab(cards: Cards, options: list[Any]) -> tuple[gr.JSON, gr.HTML]:
+    """What was heard in the recording that is given, and the card of the result."""
+    has_recogniser = cards.recognise is not None
     gr.Markdown(NO_RECOGNISER, visible=not has_recogniser, elem_id="no-recogniser")
     with gr.Row(visible=has_recogniser):
         with gr.Column(min_width=320):
-            most = f"A recording of up to {sound.MAX_SECONDS // 60} minutes"
             recording = gr.Audio(
-                sources=["upload", "microphone"],
-                type="filepath",
-                label=most,
-                elem_id="recording",
+                sources=["upload", "microphone"], type="filepath", elem_id="recording",
+                label=f"A recording of up to {sound.MAX_SECONDS // 60} minutes",
                 buttons=[],  # "share" would send it elsewhere
-            )
+            )  # fmt: skip
             text = gr.Textbox(
                 label="What was heard", lines=5, max_lines=16, interactive=False, elem_id="heard"
             )
             words = gr.JSON(visible=False)  # with times; it stays in the visitor's browser
         with gr.Column(min_width=320):
-            restored = _card(hint(SOUND_EMPTY), "Restored speech", "restored-speech")
-    return SimpleNamespace(given=recording, words=words, text=text, card=restored)
+            card = _card(hint(SOUND_EMPTY), "Restored speech", "restored-speech")
+    _clear_at_once(recording, card)
+    recording.change(cards.of_sound, [recording, *options], [words, text, card], **AT_LAST)
+    return words, card
 
 
 def _card(value: str, title: str, name: str) -> gr.HTML:
@@ -200,65 +232,18 @@ def _card(value: str, title: str, name: str) -> gr.HTML:
     )  # fmt: skip
 
 
-def _options(restorer: PageRestorer) -> list[Any]:
-    """The fields of the options, in the order of `PageRestorer.restore`."""
-    marks = MARKS_CHOICES if restorer.has_more_marks else MARKS_CHOICES[:2]
-    existing = [(EXISTING_CHOICES[name], name) for name in EXISTING]
-    models = [(MODEL_CHOICES[name], name) for name in restorer.models]
-    with gr.Row():
-        return [
-            gr.Radio(marks, value="basic", label="Marks", elem_id="marks", min_width=240),
-            gr.Radio(existing, value=EXISTING[0], label="Marks that the text has", elem_id="existing", min_width=240),
-            gr.Checkbox(False, label="Capitals", elem_id="truecase"),
-            gr.Slider(
-                0, 0.95, value=0, step=0.05, label="Write a mark from this probability on", elem_id="threshold",
-                info="0: the model's own settings", min_width=240,
-            ),
-            gr.Radio(models, value=BEST, label="Model", visible=len(models) > 1, elem_id="model"),
-        ]  # fmt: skip
+def _clear_at_once(given: Any, card: gr.HTML) -> None:
+    """When something else is given, or it is taken away, what was shown goes without asking the server."""
+    given.change(None, None, card, js=f"() => {json.dumps(card.value)}")
 
 
-def _connect_text(page: gr.Blocks, cards: Cards, text: SimpleNamespace, options: list[Any]) -> None:
-    """What happens when a text is given, changed, or carried by the link."""
-    spoken, given = text.spoken, [text.spoken, *options]
-    count = "text => {restoration.count(text)}"
-    pressed = gr.on([text.press.click, spoken.submit], cards.of_text, given, text.card, **SERVED)
-    spoken.change(None, spoken, None, js=count)
-    spoken.change(
-        cards.live, [spoken, text.live, *options], text.card, cancels=[pressed], **AT_LAST
-    )
-    linked = "async text => (await restoration.linkedText()) ?? text"
-    page.load(None, spoken, spoken, js=linked).then(None, spoken, None, js=count)
-
-
-def _connect_files(
-    cards: Cards, file: SimpleNamespace, heard: SimpleNamespace, options: list[Any]
-) -> None:
-    """What happens when a file or a recording is given, or taken away: what was shown goes at once."""
-    for tab, told in ((file, FILE_EMPTY), (heard, SOUND_EMPTY)):
-        tab.given.change(None, None, tab.card, js=f"() => {json.dumps(hint(told))}")
-    # Not at every change: taking a file away needs no answer, and one that is under way can cost the next (see below).
-    file.given.upload(cards.of_file, [file.given, *options], file.card, **AT_LAST)
-    outputs = [heard.words, heard.text, heard.card]
-    heard.given.change(cards.of_sound, [heard.given, *options], outputs, **AT_LAST)
-
-
-def _connect_options(
-    cards: Cards,
-    text: SimpleNamespace,
-    file: SimpleNamespace,
-    heard: SimpleNamespace,
-    options: list[Any],
-) -> None:
-    """What happens when an option changes: all that is there is restored anew.
-
-    One event for all tabs. Of several, one after the other, Gradio 6.31 can lose one: the server closes the stream of
-    answers after the first, and its client, which asked for the second on the same stream, waits for ever.
-    """
-    given = [text.spoken, text.live, file.given, heard.words, *options]
-    shown = [text.card, file.card, heard.card]
-    changes = [option.change for option in options]
-    gr.on(changes, cards.of_all, given, shown, **AT_LAST)
+def _project_link() -> str:
+    """A link to the project, where its `pyproject.toml` names an address."""
+    for folder in (HERE, HERE.parent):  # on a Space, in a clone
+        if (path := folder / "pyproject.toml").is_file():
+            urls = tomllib.loads(path.read_text(encoding="utf-8"))["project"].get("urls", {})
+            return "".join(f" [{name}]({url})." for name, url in urls.items())
+    return ""
 
 
 def _told(restore: Any) -> Any:

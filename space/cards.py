@@ -54,40 +54,38 @@ class Cards:
 
     def of_file(self, path: str | None, *options: Any) -> Iterator[Any]:
         """Cards of a file; one that was taken away leaves the card as it is."""
-        yield progress("Reading") if path else gr.skip()
         if path:
+            yield progress("Reading")
             yield from self.of(Path(path), *options)
 
     def of_sound(self, path: str | None, *options: Any) -> Iterator[tuple[Any, str, Any]]:
         """What a recording says, as the recogniser gives it and as text, and cards of it."""
-        if path is None or self.recognise is None:
-            yield None, "", gr.skip()
-            return
-        yield None, "", progress("Listening")
-        try:
-            heard = self.recognise(Path(path))
-        except ValueError as error:
-            yield None, "", problem(str(error))
-            return
-        for shown in self.of_heard(heard, *options):
-            yield heard, heard["text"].strip(), shown
+        yield None, "", progress("Listening") if path else gr.skip()
+        if path:
+            try:
+                heard = self.recognise(Path(path))
+            except ValueError as error:
+                yield None, "", problem(str(error))
+                return
+            for shown in self.of_heard(heard, *options):
+                yield heard, heard["text"].strip(), shown
 
-    def of_heard(self, heard: dict[str, Any] | None, *options: Any) -> Iterator[Any]:
-        """Cards of what was heard."""
-        if not heard:
-            yield gr.skip()
-        elif not heard["text"].strip():
-            yield hint("Nobody is heard to speak in this recording.")
-        else:
+    def of_heard(self, heard: dict[str, Any] | None, *options: Any) -> Iterator[str]:
+        """Cards of what was heard; nothing where no recording is there."""
+        if heard and heard["text"].strip():
             yield from self.of(heard, *options)
+        elif heard:
+            yield hint("Nobody is heard to speak in this recording.")
 
     def of_all(
         self, text: str, is_live: bool, path: str | None, heard: Any, *options: Any
     ) -> Iterator[tuple[Any, ...]]:
         """Cards of all that is there, one after the other."""
-        for shown in self.live(text, is_live, *options):
-            yield shown, gr.skip(), gr.skip()
-        for shown in self.of_file(path, *options):
-            yield gr.skip(), shown, gr.skip()
-        for shown in self.of_heard(heard, *options):
-            yield gr.skip(), gr.skip(), shown
+        of_tabs = (
+            self.live(text, is_live, *options),
+            self.of_file(path, *options),
+            self.of_heard(heard, *options),
+        )
+        for tab, cards in enumerate(of_tabs):
+            for shown in cards:
+                yield tuple(shown if tab == other else gr.skip() for other in range(len(of_tabs)))

@@ -10,13 +10,14 @@
   // The text of a card in one format, with the marks as they are chosen. JSON may have them as escapes.
   const escaped = text => text.replace(/./gs, sign => "\\u" + sign.charCodeAt(0).toString(16).padStart(4, "0"))
   function written(card, format) {
-    const {marks, of, files} = resultOf(card), choice = choiceOf(card)
+    const {choices, files} = resultOf(card), choice = choiceOf(card)
     const [begin, ...rest] = files[format].split(NUMBER)
     const parts = [begin]
     for (let n = 0; n < rest.length; n += 2) {
       const digits = Array.from(rest[n], sign => sign.codePointAt(0) - 0x1E8D0)
       const number = digits.reduceRight((sum, digit) => sum * 7 + digit, 0)
-      const old = marks[number][0], sign = marks[number][choice[of[number] ?? number] ?? 0], following = rest[n + 1]
+      const [signs, , of] = choices[number], following = rest[n + 1]   // `Choices` of views.py
+      const old = signs[0], sign = signs[choice[of ?? number] ?? 0]
       if (following.startsWith(old)) parts.push(sign, following.slice(old.length))
       else parts.push(sign > "~" ? escaped(sign) : sign, following.slice(escaped(old).length))
     }
@@ -26,11 +27,13 @@
   // Put the next best mark into a doubtful place.
   function change(place) {
     const card = place.closest(".card"), number = place.dataset.number
-    const {marks, of} = resultOf(card), choice = choiceOf(card), signs = marks[number]
+    const {choices} = resultOf(card), choice = choiceOf(card), [signs] = choices[number]
     choice[number] = ((choice[number] ?? 0) + 1) % signs.length
     place.querySelector("ins").textContent = signs[choice[number]]
-    for (const letter of card.querySelectorAll("[data-letter]"))   // a capital after a full stop
-      if (of[letter.dataset.letter] === Number(number)) letter.textContent = marks[letter.dataset.letter][choice[number]]
+    for (const letter of card.querySelectorAll("[data-letter]")) {   // a capital after a full stop
+      const [letters, , of] = choices[letter.dataset.letter]
+      if (of === Number(number)) letter.textContent = letters[choice[number]]
+    }
     place.querySelectorAll(".choices span").forEach((one, n) => one.classList.toggle("on", n === choice[number]))
   }
 
@@ -123,5 +126,12 @@
     document.querySelector("#press").disabled = n > MAX || !text.trim()
   }
 
-  window.restoration = {count, linkedText}
+  // The text with which the page opens: that of the link, or the example.
+  async function opened(example) {
+    const text = await linkedText() ?? example
+    count(text)
+    return text
+  }
+
+  window.restoration = {count, opened}
 })()

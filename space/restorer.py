@@ -1,5 +1,6 @@
 """Runs the page's models on texts and files. Its errors are sentences for visitors. It knows nothing of Gradio."""
 
+import contextlib
 import functools
 import json
 import os
@@ -27,8 +28,6 @@ from views import (
 from punctuation_restoration import DEFAULT_MODEL, FAST
 from punctuation_restoration.default_models import HUB_FAST, HUB_MODEL, VARIABLE, check_model
 from punctuation_restoration.pipeline.decisions import make_choice
-from punctuation_restoration.pipeline.edits import Edit
-from punctuation_restoration.pipeline.items import Item
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING, TASK
 from punctuation_restoration.transcripts import (
     FOREIGN,
@@ -65,11 +64,12 @@ class Progress(NamedTuple):
 
 def page_models() -> dict[str, str]:
     """Folder or Hub id of each model to choose from: ours, or the one that the environment names."""
-    try:
-        check_model(FAST)
-    except OSError:
-        return {BEST: DEFAULT_MODEL}
-    return {BEST: DEFAULT_MODEL} if os.environ.get(VARIABLE) else {BEST: DEFAULT_MODEL, QUICK: FAST}
+    models = {BEST: DEFAULT_MODEL}
+    if not os.environ.get(VARIABLE):
+        with contextlib.suppress(OSError):
+            check_model(FAST)
+            models[QUICK] = FAST
+    return models
 
 
 class PageRestorer:
@@ -89,17 +89,16 @@ class PageRestorer:
                 f"Expected a model out of {list(self.models)}, got {model!r}. Pass one of these."
             )
         source = self.models[model]
-        is_ours = source in (HUB_MODEL, HUB_FAST)
-        revision = self.revision or (HUB_REVISION if is_ours else None)
+        ours = dict.fromkeys((HUB_MODEL, HUB_FAST), HUB_REVISION)
         build: Any = pipeline  # its overloads name only the tasks of transformers itself
-        restore = build(TASK, model=source, revision=revision)
+        restore = build(TASK, model=source, revision=self.revision or ours.get(source))
         restore("hello 你好")  # loads jieba, and spares the first visitor the wait
         return restore
 
     @property
     def has_more_marks(self) -> bool:
         config = self.load(BEST).model.config
-        return config.basic_labels != list(range(len(config.labels)))
+        return len(config.basic_labels) < len(config.labels)
 
     def restore(
         self,
@@ -153,34 +152,25 @@ class PageRestorer:
         total = sum(len(speech.text) for speech in transcript.speeches)
         _check_length("text" if isinstance(given, str) else "file", total)
         restore, keywords = self._prepared(*(options or DEFAULTS))
-        done = RestoredTranscript(
-            transcript, [RestoredSpeech(speech, [], []) for speech in transcript.speeches]
-        )
-        so_far = ""
-        n_before = 0
-        for speech in done.speeches:
-            for part in self._parts(restore, speech.speech.text, keywords, speech.speech.turns):
-                speech.edits.extend(part["edits"])
-                speech.words.extend(part["words"])
+        done: list[RestoredSpeech] = []
+        n_before, so_far = 0, ""
+        for speech in transcript.speeches:
+            done.append(RestoredSpeech(speech, [], []))
+            for part in self._parts(restore, speech.text, keywords, speech.turns):
+                done[-1].edits.extend(part["edits"])
+                done[-1].words.extend(part["words"])
                 so_far += part["text"]
-                n_done = n_before + (speech.words[-1]["end"] if speech.words else 0)
-                yield Progress(n_done / total, so_far)
+                n_done = part["words"][-1]["end"] if part["words"] else 0
+                yield Progress((n_before + n_done) / total, so_far)
             so_far += "\n"
-            n_before += len(speech.speech.text)
+            n_before += len(speech.text)
         goes_to = make_choice(restore.model.config, keywords["marks"]).goes_to
-        yield _shown(done, restore, goes_to, name, encoding)
+        yield _shown(RestoredTranscript(transcript, done), restore, goes_to, name, encoding)
 
     def _parts(
         self, restore: Any, text: str, keywords: Values, turns: Any = ()
     ) -> Iterator[Values]:
         """What the pipeline gives for a text, a long one in parts; between two parts others have their turn."""
-        if not text.strip():
-            return
-        if len(text) <= BLOCK:
-            with self._turn:
-                result = restore(Item(text, turns=turns) if turns else text, **keywords)
-            yield result
-            return
         parts = restore.stream_results([text], block=BLOCK, turns=turns, **keywords)
         while True:
             with self._turn:
@@ -250,8 +240,13 @@ def _shown(
     speeches = done.speeches
     if not NUMBER.search(source):  # else its own signs would be taken for numbers
         speeches = [
-            replace(speech, edits=_numbered(speech, restore, goes_to, choices))
-            for speech in done.speeches
+            replace(
+                speech,
+                edits=numbered(
+                    speech.speech.text, speech.edits, _doubts(speech, restore, goes_to), choices
+                ),
+            )
+            for speech in speeches
         ]
     marked = RestoredTranscript(done.transcript, speeches)
     files = {file_format: _ESCAPED_DIGIT.sub(_digit, marked.source())}
@@ -272,22 +267,19 @@ def _shown(
     )
 
 
-def _numbered(
-    restored: RestoredSpeech, restore: Any, goes_to: Any, choices: list[Choices]
-) -> list[Edit]:
-    """The edits of a speech with numbers."""
-    text, words, turns = restored.speech.text, restored.words, restored.speech.turns
-    by_start = {word.start: word for word in restore.find_words(text)}
-    labels = restore.model.config.labels
+def _doubts(restored: RestoredSpeech, restore: Any, goes_to: Any) -> dict[int, Doubt]:
+    """Where the model is not sure of a speech's marks: by the offset where the mark is written."""
+    words, turns = restored.words, restored.speech.turns
+    by_start = {word.start: word for word in restore.find_words(restored.speech.text)}
     doubts = {}
     for index in doubtful(words):
         if word := by_start.get(words[index]["start"]):
-            others = alternatives(words[index], word.script, labels, goes_to)
-            following = words[index + 1] if index + 1 < len(words) else None
-            if following and any(word.end <= turn <= following["start"] for turn in turns):
-                following = None  # a sentence begins there in any case
-            doubts[index] = Doubt(word.mark_at, others, first_letter(following, others.signs))
-    return numbered(text, restored.edits, [word["end"] for word in words], doubts, choices)
+            others = alternatives(words[index], word.script, restore.model.config.labels, goes_to)
+            following = next(iter(words[index + 1 : index + 2]), {})
+            if any(word.end <= turn <= following.get("start", 0) for turn in turns):
+                following = {}  # a sentence begins there in any case
+            doubts[word.mark_at] = Doubt(others, first_letter(following, others.signs))
+    return doubts
 
 
 def _digit(escaped: re.Match[str]) -> str:

@@ -15,10 +15,8 @@ import html
 import json
 import math
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from punctuation_restoration.pipeline.casing import sentence_start
@@ -46,26 +44,23 @@ SWITCH = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(NamedTuple):
     """The signs that may be in one place, the one that is written first, and what they are called."""
 
     signs: list[str]
-    names: list[str]  # "comma 42%"; empty where there is no doubt
+    names: Sequence[str] = ()  # "comma 42%"; empty where there is no doubt
     of: int | None = None  # of a letter that depends on a mark: the number of that mark
 
 
 class Doubt(NamedTuple):
-    """Where a doubtful mark is written, and what it may be; and the letter after it, if that depends on the mark."""
+    """What a doubtful mark may be; and the letter after it, if that depends on the mark: its offset, what it may be."""
 
-    offset: int
     choices: Choices
-    letter: tuple[int, list[str]] | None  # its offset, and how it is written after each choice
+    letter: tuple[int, list[str]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A restored text or file; its texts have numbers before their marks."""
+class Shown(NamedTuple):
+    """A restored text, as the page shows it; its texts have numbers before their marks."""
 
     files: dict[str, str]  # format -> content; the first one is the file's own
     shown: str  # the format that is shown
@@ -87,12 +82,12 @@ def number_sign(number: int) -> str:
 def doubtful(words: Sequence[Row]) -> list[int]:
     """Indices of the words whose marks, or lack of one, the model is least sure of: one for ten marks, rounded up."""
     n_shown = math.ceil(sum(word["mark"] != "" for word in words) / SHARE)
-    unsure = [
-        index
+    unsure = {
+        index: word["score"]
         for index, word in enumerate(words)
         if word["source"] == "model" and word["score"] < SURE
-    ]
-    return heapq.nsmallest(n_shown, unsure, key=lambda index: words[index]["score"])
+    }
+    return heapq.nsmallest(n_shown, unsure, key=unsure.__getitem__)
 
 
 def alternatives(
@@ -105,20 +100,21 @@ def alternatives(
     scores = Counter[int]()
     for label, target in zip(labels, goes_to, strict=True):
         scores[target] += entry["scores"][label["name"]]
-    choices = Choices([], [])
+    signs: list[str] = []
+    names: list[str] = []
     for n in sorted(scores, key=lambda n: (labels[n]["name"] != entry["label"], -scores[n])):
-        if not choices.signs or (scores[n] >= LEAST and not labels[n]["before"]):
+        if not signs or (scores[n] >= LEAST and not labels[n]["before"]):
             name = labels[n]["name"].lower() if n else "no mark"
-            choices.signs.append(written(labels[n]["after"], script))
-            choices.names.append(f"{name} {scores[n]:.0%}")
-    return choices
+            signs.append(written(labels[n]["after"], script))
+            names.append(f"{name} {scores[n]:.0%}")
+    return Choices(signs, names)
 
 
-def first_letter(following: Row | None, signs: Sequence[str]) -> tuple[int, list[str]] | None:
+def first_letter(following: Row, signs: Sequence[str]) -> tuple[int, list[str]] | None:
     """The letter that begins the word after a doubtful mark, where it is written otherwise after another mark."""
-    inside = following.get("inside", "") if following else ""
+    inside = following.get("inside", "")
     capitalised = sentence_start(inside)
-    if not following or inside == capitalised or following["word"].lower() != inside:
+    if inside == capitalised or following["word"].lower() != inside:
         return None
     n = next(n for n, sign in enumerate(inside) if sign != capitalised[n])
     letters = [(capitalised if ends_sentence(sign) else inside)[n] for sign in signs]
@@ -126,40 +122,33 @@ def first_letter(following: Row | None, signs: Sequence[str]) -> tuple[int, list
 
 
 def numbered(
-    text: str,
-    edits: Iterable[Edit],
-    word_ends: Sequence[int],
-    doubts: Mapping[int, Doubt],
-    choices: list[Choices],
+    text: str, edits: Iterable[Edit], doubts: Mapping[int, Doubt], choices: list[Choices]
 ) -> list[Edit]:
     """The edits of a text with a number before each mark, and one more where it is doubtful that there is no mark.
 
-    `doubts` are by the index of their word. What the numbers mean is appended to `choices`.
+    `doubts` are by the offset where a mark is written. What the numbers mean is appended to `choices`.
     """
-    changed = {(edit["start"], edit["removed"], follows(edit)): edit for edit in edits}
-    marks = {
-        bisect_right(word_ends, start) - 1: edit
-        for (start, _, is_after), edit in changed.items()
-        if edit["label"] and is_after
-    }
-    for index, missing in sorted(doubts.items()):
-        if index not in marks and missing.choices.signs[0] == "":
-            marks[index] = make_edit(missing.offset, "", "", "model", "O")
-    for index, mark in marks.items():
-        doubt = doubts.get(index)
-        if doubt and doubt.choices.signs[0] != mark["inserted"]:
-            doubt = None  # its place takes no mark
-        number = len(choices)
-        choices.append(doubt.choices if doubt else Choices([mark["inserted"]], []))
-        changed[mark["start"], "", True] = _with_number(mark, number)
-        if doubt and doubt.letter:
+    capitals = {edit["start"]: edit for edit in edits if edit["source"] == "truecase"}
+    others = [edit for edit in edits if edit["source"] != "truecase"]
+    for offset, doubt in doubts.items():
+        if not doubt.choices.signs[0]:
+            others.append(make_edit(offset, "", "", "model", "O"))
+    for index, mark in enumerate(others):
+        if not mark["label"] or not follows(mark):
+            continue
+        doubt, number = doubts.get(mark["start"]), len(choices)
+        if not doubt or doubt.choices.signs[0] != mark["inserted"]:
+            doubt = Doubt(Choices([mark["inserted"]]))
+        choices.append(doubt.choices)
+        others[index] = _with_number(mark, number)
+        if doubt.letter:
             offset, letters = doubt.letter
-            sign = text[offset]
-            letter = changed.get((offset, sign, False), make_edit(offset, sign, sign, "truecase"))
+            as_it_is = make_edit(offset, text[offset], text[offset], "truecase")
+            letter = capitals.get(offset, as_it_is)
             if letter["inserted"] == letters[0]:
-                choices.append(Choices(letters, [], number))
-                changed[offset, sign, False] = _with_number(letter, number + 1)
-    return ascending(changed.values())
+                choices.append(Choices(letters, of=number))
+                capitals[offset] = _with_number(letter, number + 1)
+    return ascending([*others, *capitals.values()])
 
 
 def _with_number(edit: Edit, number: int) -> Edit:
@@ -169,24 +158,12 @@ def _with_number(edit: Edit, number: int) -> Edit:
 def card(result: Shown) -> str:
     """A result, with its buttons."""
     said = "".join(_marked(result.files[result.shown], result.choices))
-    data = json.dumps(
-        {
-            "files": result.files,
-            "marks": [choice.signs for choice in result.choices],
-            "of": {
-                n: choice.of for n, choice in enumerate(result.choices) if choice.of is not None
-            },
-            "shown": result.shown,
-            "name": result.name,
-            "encoding": result.encoding,
-        },
-        ensure_ascii=False,
-    )
+    packed = json.dumps(result._asdict(), ensure_ascii=False)
     n_marks = sum(choice.signs[0] != "" and choice.of is None for choice in result.choices)
     told = f"{_counted(result.n_words, 'word')}, {_counted(n_marks, 'mark')} put in."
     hint = DOUBTS if any(choice.names for choice in result.choices) else SURE_OF_ALL
     return (
-        f'<div class="card" data-result="{html.escape(data)}">{_tools(result.files, result.can_be_linked)}'
+        f'<div class="card" data-result="{html.escape(packed)}">{_tools(result.files, result.can_be_linked)}'
         f'<p class="hint">{told} {hint}</p><p class="shown" tabindex="0">{said}</p>'
         f'<p class="before" tabindex="0" hidden>{html.escape(result.before)}</p></div>'
     )
@@ -221,6 +198,7 @@ def _counted(n: int, thing: str) -> str:
 
 def _tools(formats: Iterable[str], can_be_linked: bool) -> str:
     """The buttons of a result."""
+
     save = "".join(
         f'<button type="button" data-do="save" data-format="{ending}">Download .{ending}</button>'
         for ending in formats

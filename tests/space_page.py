@@ -33,10 +33,13 @@ def last(steps):
     return list(steps)[-1]
 
 
-def chosen(shown, file_format, number=0):
-    """A download, with the first choice at each place, or another one."""
+def chosen(shown, file_format, number=0, only=None):
+    """A download, with the first choice at each place, or another one; perhaps for only one mark and its letter."""
     before, *rest = views.NUMBER.split(shown.files[file_format])
-    by_sign = {views.number_sign(n): one.signs for n, one in enumerate(shown.choices)}
+    by_sign = {
+        views.number_sign(n): one.signs if only in (None, n, one.of) else one.signs[:1]
+        for n, one in enumerate(shown.choices)
+    }
     for sign, following in zip(rest[::2], rest[1::2], strict=True):
         signs = by_sign[sign]
         before += signs[number % len(signs)] + following.removeprefix(signs[0]) if number else following

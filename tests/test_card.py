@@ -11,7 +11,7 @@ from transformers import pipeline
 
 from punctuation_restoration.evaluation.result_files import shown_model, to_result, write_result
 from punctuation_restoration.evaluation.runner import Evaluation
-from punctuation_restoration.evaluation.scores import count_labels, count_reliability
+from punctuation_restoration.evaluation.scores import count_labels
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_MARK_LABELS
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
@@ -23,8 +23,8 @@ DOCUMENT = "---\nlanguage: en\nmodel-index: []\n---\nbefore\n<!-- results -->\no
 
 
 def result(name: str, about: str, reference: list[int], predicted: list[int]) -> dict[str, Any]:
-    calibration: dict[str, np.ndarray] = {name: count_reliability([]) for name in ("all_words", "marks")}
-    evaluation = Evaluation(NAMES, [count_labels(reference, predicted, NAMES)[None]], calibration)
+    calibration: dict[str, np.ndarray] = {name: np.zeros((3, 15)) for name in ("all_words", "marks")}
+    evaluation = Evaluation(NAMES, [count_labels(reference, predicted, NAMES)], calibration)
     signed = {
         "model": "checkpoints/en-zh-ms", "model_sha256": "ab" * 32, "commit": "cd" * 20, "date": "2026-11-21T16:00:00",
         "machine": {"processor": "A processor", "torch_threads": 1}, "data_sha256": "ef" * 32,

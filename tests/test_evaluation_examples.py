@@ -49,7 +49,7 @@ def evaluation_of(example: Example, given: list[dict]) -> Evaluation:
 
 
 def counts_of(example: Example, given: list[dict]) -> np.ndarray:
-    return evaluation_of(example, given).counts
+    return evaluation_of(example, given).counts.sum(axis=0)
 
 
 def by_pair(table: np.ndarray) -> dict[tuple[str, str], int]:
@@ -86,7 +86,7 @@ def test_systems_that_find_other_words_are_scored_on_the_same_places():
     example = from_text("北，京好。")
     # One word of the model over both characters: its mark belongs to the second, and the comma cannot be reached.
     found = evaluation_of(example, words(example.text, ("北京", P), ("好", O)))
-    assert by_pair(found.counts.sum(axis=0)) == {(C, O): 1, (O, P): 1, (P, O): 1}
+    assert by_pair(found.counts.sum(axis=(0, 1))) == {(C, O): 1, (O, P): 1, (P, O): 1}
     # Of two decisions none is right, and one is a mark; nothing was decided after the first character.
     assert [found.calibration[name][:2].sum(axis=1).tolist() for name in ("all_words", "marks")] == [[2, 0], [1, 0]]
     example = from_text("我们今天去北京，你呢？")

@@ -144,10 +144,10 @@ def test_the_letter_after_a_doubtful_mark_is_a_capital_only_after_what_ends_a_se
     assert views.first_letter(row("monday", "Monday"), [".", ""]) is None, "a capital in any case"
     assert views.first_letter(row("&eacute;t", "ét"), [".", ""]) is None, "it cannot be written there"
     assert views.first_letter({"word": "it", "start": 5}, [".", ""]) is None, "without capitals"
-    assert views.first_letter(None, [".", ""]) is None
+    assert views.first_letter({}, [".", ""]) is None
     text, choices = "so it is", []
-    doubt = views.Doubt(2, views.Choices(["", "."], ["no mark 60%", "period 40%"]), (3, ["i", "I"]))
-    edits = views.numbered(text, [make_edit(0, "s", "S", "truecase")], [2, 5, 8], {0: doubt}, choices)
+    doubt = views.Doubt(views.Choices(["", "."], ["no mark 60%", "period 40%"]), (3, ["i", "I"]))
+    edits = views.numbered(text, [make_edit(0, "s", "S", "truecase")], {2: doubt}, choices)
     shown = views.Shown({"txt": edited(text, edits)}, "txt", text, choices, 3)
     assert [chosen(shown, "txt", n) for n in (0, 1)] == ["So it is", "So. It is"]
     assert seen(views.card(shown)) == "So it is"
@@ -176,8 +176,8 @@ def test_the_front_matter_is_what_the_hub_reads():
 
 def test_the_folder_for_the_hub_is_whole(tmp_path):
     assert space_folder.main([str(tmp_path / "page")]) == 0
-    own = {path.name for path in SPACE.iterdir() if path.is_file()}
-    assert {path.name for path in (tmp_path / "page").iterdir()} == {*own, "LICENSE", "punctuation_restoration"}
+    own = {path.name for path in SPACE.iterdir() if path.is_file()} | {"LICENSE", "pyproject.toml"}
+    assert {path.name for path in (tmp_path / "page").iterdir()} == {*own, "punctuation_restoration"}
 
 
 def test_a_recording_becomes_text_and_subtitles(tiny_recogniser, recording, page_restorer, monkeypatch):

@@ -187,6 +187,29 @@ def test_the_page_shows_itself_and_a_doubtful_mark_gives_way_to_the_next_best(
 
 
 @pytest.mark.slow
+def test_a_click_that_ends_a_sentence_gives_the_next_word_its_capital_on_the_page_in_copy_and_download(
+    server, browser, page_restorer
+):
+    shown = last(page_restorer.restored(TEXT * 9, "basic", "keep", True, 0.0, "accurate"))
+    letter = next(one for one in shown.choices if one.of is not None)
+    stop = next(n for n, sign in enumerate(letter.signs) if sign.isupper())
+    assert letter.signs[0].islower()
+    expected = chosen(shown, "txt", stop, only=letter.of)
+    assert sum(map(str.isupper, expected)) == sum(map(str.isupper, chosen(shown, "txt"))) + 1
+    with visit(browser, server[0]) as page:
+        page.get_by_role("button", name="Options").click()
+        page.get_by_label("Capitals", exact=True).click()
+        write(page, TEXT * 9, chosen(shown, "txt"))
+        for _ in range(stop):
+            page.locator(f"#restored .doubt[data-number='{letter.of}']").click()
+        wait_for(page, expected)
+        assert copied(page, "copy") == expected
+        assert downloaded(page, "restored", "txt") == ("restored.txt", expected.encode())
+        page.locator(f"#restored .doubt[data-number='{letter.of}']").click()  # round to what it was
+        wait_for(page, chosen(shown, "txt", stop + 1, only=letter.of))
+
+
+@pytest.mark.slow
 def test_options_change_the_text_at_once_and_the_keyboard_suffices(server, browser, tiny_pipeline):
     with visit(browser, server[0]) as page:
         write(page, TEXT, tiny_pipeline(TEXT)["text"])

@@ -42,12 +42,12 @@ def f1_with(
 ) -> float:
     """Micro-F1, 0 to 1, of one benchmark with some thresholds."""
     choice = make_choice(config, marks, given)
-    counts = count_labels([], [], label_set.names)
+    counts = []
     for example, words, rows in read:
         labels = (config.label_names[label] for label in decode(rows, choice)[0])
         decided = [{**word, "label": label} for word, label in zip(words, labels, strict=True)]
-        counts += count_labels(example.labels, align(example, decided, label_set).labels, label_set.names)
-    return float(score(counts, label_set.names)["micro"]["f1"])
+        counts.append(count_labels(example.labels, align(example, decided, label_set).labels, label_set.names))
+    return float(score(np.concatenate(counts), label_set.names)["micro"]["f1"])
 
 
 def labelled_rows(read: Sequence[ReadExample], config: Any, label_set: LabelSet) -> tuple[np.ndarray, np.ndarray]:
@@ -56,7 +56,7 @@ def labelled_rows(read: Sequence[ReadExample], config: Any, label_set: LabelSet)
     for example, words, probabilities in read:
         numbered = [{**word, "score": number} for number, word in enumerate(words)]
         for place, label in zip(align(example, numbered, label_set).scores, example.labels, strict=True):
-            if place is not None:
+            if not np.isnan(place):
                 rows.append(probabilities[int(place)])
                 labels.append(config.label_names.index(label))
     return decode(rows, make_choice(config))[1], np.array(labels)
@@ -65,9 +65,8 @@ def labelled_rows(read: Sequence[ReadExample], config: Any, label_set: LabelSet)
 def mark_error(rows: np.ndarray, labels: np.ndarray, choice: Choice) -> float | None:
     """The calibration error of the marks that are written, 0 to 1."""
     decided, shared = decode(rows, choice)
-    scores = shared[np.arange(len(decided)), decided]
-    pairs = zip(scores.tolist(), decided == labels, decided > 0, strict=True)
-    return calibration_error(count_reliability([(score, right) for score, right, is_mark in pairs if is_mark]))
+    (marks,) = decided.nonzero()
+    return calibration_error(count_reliability(shared[marks, decided[marks]], (decided == labels)[marks]))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

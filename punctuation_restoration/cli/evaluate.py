@@ -23,11 +23,8 @@ from punctuation_restoration.evaluation.benchmarks import (
 )
 from punctuation_restoration.loading import add_trust_option, load_pipeline
 
-RESULTS = Path("results")
-RECIPE = Path("recipes/en-zh-ms.yaml")
 # Settings of a model that say in which windows it reads.
 READ_IN = ("window", "left_context", "right_context", "max_window_pieces")
-SCORED = "benchmarks, files, or folders of prepared data for their test share"
 Fields = dict[str, Any]
 
 
@@ -45,21 +42,23 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--model", help="folder or name of the model (default: the one that the pipeline loads)")
-    add("--benchmark", nargs="+", default=[], metavar="NAME", help=SCORED)
+    add("--benchmark", nargs="+", default=[], metavar="NAME",
+        help="benchmarks, files, or folders of prepared data for their test share")  # fmt: skip
     add("--list", action="store_true", help="name the benchmarks and end")
-    what = "JSON file, or a folder for several (default: results/, or nothing with --limit)"
-    add("--output", type=Path, help=what)
-    what = "an earlier result on the same test to compare with, or a folder"
-    add("--against", type=Path, metavar="JSON", help=what)
-    what = "score at most this many words, for a quick look"
-    add("--limit", type=at_least(1), metavar="WORDS", help=what)
-    what = "folder of the benchmarks (default: bench, or ../shared/bench)"
-    add("--bench-root", type=Path, default=default_root(), help=what)
-    add("--recipe", type=Path, default=RECIPE, help="recipe whose held-out documents are scored")
-    what = "score in all labels of the model, as files of your own always are"
-    add("--all-marks", action="store_true", help=what)
-    what = "probability from which a mark is written"
-    add("--threshold", nargs="+", default=[], type=read_threshold, metavar="LABEL=P", help=what)
+    add("--output", type=Path,
+        help="JSON file, or a folder for several (default: results/, or nothing with --limit)")  # fmt: skip
+    add("--against", type=Path, metavar="JSON",
+        help="an earlier result on the same test to compare with, or a folder")  # fmt: skip
+    add("--limit", type=at_least(1), metavar="WORDS",
+        help="score at most this many words, for a quick look")  # fmt: skip
+    add("--bench-root", type=Path, default=default_root(),
+        help="folder of the benchmarks (default: bench, or ../shared/bench)")  # fmt: skip
+    add("--recipe", type=Path, default=Path("recipes/en-zh-ms.yaml"),
+        help="recipe whose held-out documents are scored")  # fmt: skip
+    add("--all-marks", action="store_true",
+        help="score in all labels of the model, as files of your own always are")  # fmt: skip
+    add("--threshold", nargs="+", default=[], type=read_threshold, metavar="LABEL=P",
+        help="probability from which a mark is written")  # fmt: skip
     add("--device", help="cpu, cuda, cuda:1, mps (default: the first accelerator there is)")
     add("--dtype", default="float32", choices=DTYPES, help="default: float32")
     add_trust_option(parser)
@@ -81,8 +80,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
             "Expected files of different names, after which results are named, got some alike. Score them one by one, "
             "each with an --output of its own."
         )
-    if not args.limit:
-        args.output = args.output or RESULTS
+    if not args.limit and not args.output:
+        args.output = Path("results")
     for path in (args.output, args.against):
         if path and path.suffix == ".json" and len(args.benchmark) > 1:
             parser.error(
@@ -104,11 +103,10 @@ def evaluate(args: argparse.Namespace) -> None:
     )
     results = []
     for name in args.benchmark:
-        result = score_one(restore, name, args, earlier.get(name))
+        results.append(score_one(restore, name, args, earlier.get(name)))
         if args.output:
-            result_files.write_result(result, result_path(args.output, name))
-        print(report.details(result))
-        results.append(result)
+            result_files.write_result(results[-1], result_path(args.output, name))
+        print(report.details(results[-1]))
     print(report.overview(results))
 
 
@@ -125,11 +123,9 @@ def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: Fields
     config = restore.model.config
     about = "test share" if Path(name).is_dir() else "a file"
     benchmark = BENCHMARKS.get(name, Benchmark(use="", about=about))
-    options: Fields = {"marks": "all"}
-    labels = examples.own_labels(config)
-    if name in BENCHMARKS and not args.all_marks:
-        options["marks"] = "basic"
-        labels = examples.standard_labels(config)
+    in_own_labels = args.all_marks or name not in BENCHMARKS
+    labels = (examples.own_labels if in_own_labels else examples.standard_labels)(config)
+    options: Fields = {"marks": "all" if in_own_labels else "basic"}
     if args.threshold:
         options["thresholds"] = dict(args.threshold)
     texts = load_examples(name, labels, args.bench_root, args.recipe)
@@ -140,16 +136,16 @@ def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: Fields
         result_files.check_same_test(digest, labels.names, earlier)
     evaluation = runner.evaluate_examples(restore, texts, labels, name, **options)
     casing = {}
-    for whose in ("reference", "model") if benchmark.casing and not args.all_marks else ():
-        casing[whose] = runner.evaluate_casing(
-            restore, texts, labels, name, with_marks=whose == "reference", **options
-        )
+    if benchmark.casing and not in_own_labels:
+        for whose in ("reference", "model"):
+            casing[whose] = runner.evaluate_casing(
+                restore, texts, labels, name, with_marks=whose == "reference", **options
+            )
     settings = {key: getattr(config, key) for key in READ_IN}
     settings |= {**options, "dtype": args.dtype, "limit": args.limit}
     model = str(restore.model.name_or_path)  # the folder, where --model was `fast`
     signed = {"data_sha256": digest, **result_files.signature(model, settings, str(restore.device))}
-    name = Path(name).name
-    result = result_files.to_result(evaluation, name, benchmark.about, signed, casing)
+    result = result_files.to_result(evaluation, Path(name).name, benchmark.about, signed, casing)
     if earlier:
         result["against"] = result_files.compare(result, earlier)
     return result

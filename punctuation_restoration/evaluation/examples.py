@@ -60,9 +60,10 @@ def standard_labels(config: Any) -> LabelSet:
     label that this table does not know counts as no mark.
     """
     names = tuple(label["name"] for label in DEFAULT_LABELS)
-    renamed: dict[str, str] = {}
-    for label in config.labels:
-        renamed[label["name"]] = DEFAULT_MARK_LABELS.get(label["after"][-1:], names[0])
+    renamed = {
+        label["name"]: DEFAULT_MARK_LABELS.get(label["after"][-1:], names[0])
+        for label in config.labels
+    }
     return LabelSet(names, DEFAULT_MARK_LABELS, renamed)
 
 
@@ -142,10 +143,8 @@ def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
     """The first examples, up to `n_words` units in all; the last one is cut where they are used up."""
     kept: list[Example] = []
     for example in examples:
-        if n_words >= len(example.spans):
-            kept.append(example)
-        elif n_words > 0:
-            first = replace(
+        if n_words < len(example.spans):
+            example = replace(
                 example,
                 text=example.text[: example.spans[n_words - 1][1]],
                 spans=example.spans[:n_words],
@@ -153,8 +152,10 @@ def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
                 ends_text=False,
                 cased=example.cased[:n_words],
             )
-            kept.append(first)
+        kept.append(example)
         n_words -= len(example.spans)
+        if n_words <= 0:
+            break
     return kept
 
 

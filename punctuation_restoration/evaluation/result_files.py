@@ -54,7 +54,7 @@ def to_result(
             decisions: _calibration(bins) for decisions, bins in evaluation.calibration.items()
         },
         "casing": casing,
-        "confusion": counts[:2].sum(axis=0).tolist(),  # rows: reference, columns: predicted
+        "confusion": counts[:, :2].sum(axis=(0, 1)).tolist(),  # rows: reference, columns: predicted
         # Of every unit of the intervals how many marks are right, in the reference, and predicted.
         "units": numbers[:, 0].tolist(),
     }

@@ -10,6 +10,7 @@ nothing was decided there. A word changes its letters where its lower case is so
     restored    Monday   came   Nasa   Called  Mary      4 change, 2 of them as in the reference
 """
 
+import itertools
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from tqdm import tqdm
 
 from punctuation_restoration.evaluation.examples import Example, LabelSet
 from punctuation_restoration.evaluation.scores import (
-    BLOCK_WORDS,
+    N_BINS,
     count_labels,
     count_reliability,
     mark_score,
@@ -39,8 +40,8 @@ class Evaluation:
 
     @property
     def counts(self) -> np.ndarray:
-        """The sum (3, M, M) over all blocks."""
-        return np.concatenate(self.documents).sum(axis=0)
+        """Those (blocks, 3, M, M) of all documents."""
+        return np.concatenate(self.documents)
 
 
 def evaluate_examples(
@@ -50,24 +51,28 @@ def evaluate_examples(
 
     `title` names the progress bar; `settings` are keywords for the pipeline, such as `marks` or `thresholds`.
     """
+    names = label_set.names
     documents = []
-    calibration = {name: count_reliability([]) for name in ("all_words", "marks")}
+    calibration = {"all_words": np.zeros((3, N_BINS)), "marks": np.zeros((3, N_BINS))}
     texts = (example.text for example in examples)
     for example, result in _restored(restore, examples, texts, title, **settings):
-        prediction = align(example, result["words"], label_set)
-        documents.append(count_blocks(example, prediction, label_set.names))
-        of_words, of_marks = [], []
-        for wanted, label, score in zip(
-            example.labels, prediction.labels, prediction.scores, strict=True
-        ):
-            if score is None:
-                continue
-            of_words.append((score, label == wanted))
-            if label != label_set.names[0]:
-                of_marks.append(of_words[-1])
-        calibration["all_words"] += count_reliability(of_words)
-        calibration["marks"] += count_reliability(of_marks)
-    return Evaluation(label_set.names, documents, calibration)
+        found = align(example, result["words"], label_set)
+        documents.append(
+            count_labels(
+                example.labels,
+                found.labels,
+                names,
+                ends_text=example.ends_text,
+                inside=found.inside,
+            )
+        )
+        labels = np.array(found.labels)
+        is_right = labels == np.array(example.labels)
+        is_decided = ~np.isnan(found.scores)
+        is_mark = is_decided & (labels != names[0])
+        for decisions, chosen in (("all_words", is_decided), ("marks", is_mark)):
+            calibration[decisions] += count_reliability(found.scores[chosen], is_right[chosen])
+    return Evaluation(names, documents, calibration)
 
 
 def evaluate_casing(
@@ -133,7 +138,7 @@ class Prediction(NamedTuple):
     """What was predicted for an example."""
 
     labels: list[str]  # one a unit
-    scores: list[float | None]  # the probability of that label, one a unit; None where no word ends
+    scores: np.ndarray  # (units,) the probability of that label; NaN where no word ends
     inside: list[tuple[int, str]]  # (unit, label) of every mark inside a unit, before its end
 
 
@@ -141,33 +146,13 @@ def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: Label
     """One predicted label a unit from the words of the pipeline (`start`, `end`, `label`, `score`, `source`)."""
     ends = [end for _, end in example.spans]
     no_mark = label_set.names[0]
-    prediction = Prediction([no_mark] * len(ends), [None] * len(ends), [])
-    next_starts = [*(word["start"] for word in words[1:]), len(example.text)]
-    for word, next_start in zip(words, next_starts, strict=False):
+    prediction = Prediction([no_mark] * len(ends), np.full(len(ends), np.nan), [])
+    for word, following in itertools.zip_longest(words, words[1:]):
         unit = bisect_left(ends, word["end"])
         label = label_set.renamed[word["label"]]
-        if next_start >= ends[unit]:
+        if not following or following["start"] >= ends[unit]:
             prediction.labels[unit] = label
             prediction.scores[unit] = word["score"]
         elif label != no_mark and word["source"] == "model":  # inside a unit: no mark belongs there
             prediction.inside.append((unit, label))
     return prediction
-
-
-def count_blocks(
-    example: Example, prediction: Prediction, label_names: Sequence[str]
-) -> np.ndarray:
-    """Counts (blocks, 3, M, M) of an example in blocks of fixed length; the last block has what is left."""
-    n_units = len(example.labels)
-    blocks = []
-    for first in range(0, n_units, BLOCK_WORDS):
-        end = first + BLOCK_WORDS
-        counts = count_labels(
-            example.labels[first:end],
-            prediction.labels[first:end],
-            label_names,
-            ends_text=example.ends_text and end >= n_units,
-            inside=[label for unit, label in prediction.inside if first <= unit < end],
-        )
-        blocks.append(counts)
-    return np.stack(blocks)

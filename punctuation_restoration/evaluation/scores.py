@@ -7,11 +7,12 @@ intervals, and the calibration error. Knows nothing about texts, models or files
     predicted   COMMA   COMMA  O       O
     counted     hit     insertion      deletion      a wrong mark in the right place is a substitution
 
-Counts are arrays (3, M, M) of whole numbers, by reference and predicted label, the no-mark label first: of every word
-but the last of each text; of the last words, where a stop is easy to guess; and of marks predicted inside a word of the
-reference, which are insertions but no words of their own.
+Counts are arrays (blocks, 3, M, M) of whole numbers, by block of words, and by reference and predicted label, the
+no-mark label first: of every word but the last of each text; of the last words, where a stop is easy to guess; and of
+marks predicted inside a word of the reference, which are insertions but no words of their own.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -36,18 +37,19 @@ def count_labels(
     label_names: Names,
     *,
     ends_text: bool = False,
-    inside: Names = (),
+    inside: Iterable[tuple[int, str]] = (),
 ) -> np.ndarray:
-    """Counts (3, M, M) over one text, or over words whose borders of text do not matter.
+    """Counts (blocks, 3, M, M) over one text, or over words whose borders of text do not matter.
 
-    A `ValueError` says that the lists differ in length, or which label is unknown.
+    A block has `BLOCK_WORDS` words, the last one what is left. A `ValueError` says that the lists differ in length, or
+    which label is unknown.
 
     Args:
         reference, predicted: one label a word, as a name or as an index into `label_names`. Words whose reference is
             -100 are left out.
         label_names: all labels, the no-mark label first.
         ends_text: whether the last scored word ends a text, and is counted apart.
-        inside: the labels that were predicted inside a word.
+        inside: index of the word and label of each mark that was predicted inside a word.
     """
     if len(reference) != len(predicted):
         raise ValueError(
@@ -55,13 +57,15 @@ def count_labels(
             "Was the text segmented twice?"
         )
     index_of = {label: index for index, name in enumerate(label_names) for label in (index, name)}
-    counts = np.zeros((3, len(label_names), len(label_names)), dtype=np.int64)
     pairs = [pair for pair in zip(reference, predicted, strict=True) if pair[0] != NOT_SCORED]
+    n_blocks = math.ceil(len(pairs) / BLOCK_WORDS)
+    counts = np.zeros((n_blocks, 3, len(label_names), len(label_names)), dtype=np.int64)
     try:
-        for n_left, (wanted, label) in zip(reversed(range(len(pairs))), pairs, strict=True):
-            counts[int(ends_text and not n_left), index_of[wanted], index_of[label]] += 1
-        for label in inside:
-            counts[2, 0, index_of[label]] += 1
+        for index, (wanted, label) in enumerate(pairs):
+            is_last = ends_text and index == len(pairs) - 1
+            counts[index // BLOCK_WORDS, int(is_last), index_of[wanted], index_of[label]] += 1
+        for index, label in inside:
+            counts[index // BLOCK_WORDS, 2, 0, index_of[label]] += 1
     except KeyError as error:
         raise ValueError(
             f"Expected labels among {list(label_names)}, got {error}. Were they made with other label names?"
@@ -70,7 +74,7 @@ def count_labels(
 
 
 def score(counts: np.ndarray, label_names: Names) -> dict[str, Any]:
-    """All scores that follow from counts (3, M, M), as results hold them; the no-mark label is never averaged in.
+    """All scores that follow from counts (blocks, 3, M, M), as results hold them; no-mark is never averaged in.
 
     Returns:
         `"n_words"` (in Han text: characters), each counted once.
@@ -82,8 +86,8 @@ def score(counts: np.ndarray, label_names: Names) -> dict[str, Any]:
         `"slot_error_rate"`: (substitutions + deletions + insertions) / marks in the reference (Makhoul et al. 1999). It
         may exceed 1, and is None where the reference has no mark.
     """
-    mid_text, end_text, inside = counts
-    pairs = counts.sum(axis=0)
+    mid_text, end_text, inside = counts.sum(axis=0)
+    pairs = mid_text + end_text + inside
     overall, *marks = map(mark_score, mark_numbers(pairs))
     n_marks = overall["n_reference"]
     used = [mark for mark in marks if mark["n_reference"]]
@@ -142,9 +146,9 @@ def metrics(
     `micro_recall`, `micro_f1`, the same of every mark (`comma_f1`), `macro_f1`, `weighted_f1`, `mid_text_f1`,
     `end_text_f1`; and `slot_error_rate`, `n_words`.
     """
-    texts = zip(references, predictions, strict=True)
+    texts = [([], []), *zip(references, predictions, strict=True)]
     counts = [count_labels(*text, label_names, ends_text=True) for text in texts]
-    scores = score(sum(counts, count_labels([], [], label_names)), label_names)
+    scores = score(np.concatenate(counts), label_names)
     flat = {key: scores[key] for key in ("slot_error_rate", "n_words")}
     for kind in ("macro", "weighted", "mid_text", "end_text"):
         flat[f"{kind}_f1"] = scores[kind]["f1"]
@@ -178,12 +182,11 @@ def units_of(documents: Sequence[np.ndarray]) -> tuple[str, np.ndarray]:
     These are whole documents, since the words of one text depend on each other. A test that is one stream, or has few
     documents, is drawn in blocks of words. The numbers are those of `mark_numbers` (units, M, 3).
     """
-    unit = "documents"
-    counts = [document.sum(axis=0) for document in documents]
     if len(documents) < MIN_DOCUMENTS:
-        unit = f"blocks of {BLOCK_WORDS} words"
-        counts = [block for document in documents for block in document]
-    return unit, mark_numbers(np.sum(counts, axis=1))
+        unit, counts = f"blocks of {BLOCK_WORDS} words", np.concatenate(documents)
+    else:
+        unit, counts = "documents", np.stack([document.sum(axis=0) for document in documents])
+    return unit, mark_numbers(counts.sum(axis=1))
 
 
 def bootstrap(numbers: np.ndarray) -> np.ndarray:
@@ -220,12 +223,12 @@ def _sampled_f1(numbers: np.ndarray) -> np.ndarray:
     return 2 * n_correct / np.maximum(n_reference + n_predicted, 1)
 
 
-def count_reliability(decisions: Sequence[tuple[float, bool]]) -> np.ndarray:
+def count_reliability(scores: np.ndarray, right: np.ndarray) -> np.ndarray:
     """How many decisions have a score in each bin, how many of these are right, and the sum of their scores.
 
-    Takes (score, right) pairs, gives an array (3, `N_BINS`); the arrays of two halves of a test add up.
+    Takes the scores (n,), and whether (n,) each decision is right; gives an array (3, `N_BINS`). The arrays of two
+    halves of a test add up.
     """
-    scores, right = np.array(decisions, dtype=float).reshape(-1, 2).T
     # Rounding in fp32 may leave a probability slightly above 1.
     bins = np.clip(scores * N_BINS, 0, N_BINS - 1).astype(int)
     rows = (np.ones_like(scores), right, scores)
