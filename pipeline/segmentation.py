@@ -123,7 +123,10 @@ def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
         rf"{its_point}['’＇](?=[sS](?!{sign}))",  # U.S.'s
     ]
     if marks.isdisjoint(_HYPHENS):
-        joiners.append(rf"{its_point}(?={hyphen}[\p{{L}}\p{{N}}])")  # U.S.-based
+        letter = (
+            rf"(?=[\p{{L}}\p{{N}}])(?:{sign}|{_JAPANESE})"  # no Han: a mark may stand before it
+        )
+        joiners.append(rf"{its_point}(?={hyphen}{letter})")  # U.S.-based
         core += rf"|(?<!{hyphen}){hyphen}(?!{hyphen})"
     else:  # a label set in which hyphens are marks
         joiners.append(rf"{hyphen}(?={sign})")

@@ -189,7 +189,8 @@ _A_WORD = "x"  # short, and any model has seen it
 _LINE = regex.compile(r"[^\r\n]++")
 _LINE_END = regex.compile(r"[ \t]*+(?:\r\n|\n|\r)?+")
 _BLOCK_END = regex.compile(r"(?:\r\n|\n|\r)[ \t]*+(?:\r\n|\n|\r)\s*+")
-_MARK_AFTER = regex.compile(rf"(?<=\w)[{regex.escape(''.join(known_marks(',.?')))}](?!\w)")
+# Marks of other scripts, and `,.?` that stand inside no number, address or abbreviation: all that may be written.
+_WRITTEN_MARK = regex.compile(rf"[{''.join(known_marks(',.?').keys() - {*',.?'})}]|[,.?](?!\w)")
 _LINES_READ = 200  # to find out whether a text names its speakers
 _LINE_READ = 500  # characters of each
 _LEAST_NAMED = 3  # lines, and half of all
@@ -227,12 +228,12 @@ def find_names(texts: Iterable[str], are_cues: bool = False) -> Names:
 
 
 def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The lines of each block, without the marks after words: who is named is the same in restored text."""
+    """The lines of each block, without what a restorer may have written: who is named is the same in restored text."""
     for text in texts:
         for block in _BLOCK_END.splititer(text):
             starts = itertools.islice(_LINE.finditer(block), _LINES_READ)
             lines = [line.group()[:_LINE_READ] for line in starts]
-            if shown := [_MARK_AFTER.sub("", line) for line in lines if line.strip()]:
+            if shown := [_WRITTEN_MARK.sub("", line) for line in lines if line.strip()]:
                 yield shown
 
 

@@ -143,12 +143,19 @@ def test_segments_and_words_come_back_as_what_they_were(restore, kind, kind_of_w
     assert [attributes(word) for word in found[0]["words"]] == words
 
 
-def test_segments_that_faster_whisper_generates_come_back_as_a_list(restore):
+def test_what_faster_whisper_returns_comes_back_as_a_pair(restore):
+    about = SimpleNamespace(language="en", duration=5.5, all_language_probs=[("en", 0.9)])
     given = segments(Segment, Word)
-    assert restore_transcript(restore, iter(given)) == restore_transcript(restore, given)
-    assert restore_transcript(restore, iter([])) == []
-    with pytest.raises(ValueError, match=r"\[1\]: Expected .* got the keys language"):  # what comes beside them
-        restore_transcript(restore, (iter(given), SimpleNamespace(language="en", duration=5.5)))
+    alone = restore_transcript(restore, iter(given))
+    assert alone == restore_transcript(restore, given) != given
+    for pair in ((iter(given), about), (given, about)):
+        result = restore_transcript(restore, pair)
+        assert result == (alone, about)
+        assert result[1] is about
+    assert restore_transcript(restore, (iter([]), about)) == ([], about)
+    assert restore_transcript(restore, [(iter(given), about), given]) == [(alone, about), alone]
+    two = tuple(segments(SegmentTuple))
+    assert restore_transcript(restore, two) == tuple(restore_transcript(restore, list(two)))
 
 
 class Reply:

@@ -220,6 +220,10 @@ def words_of_json(text: str) -> str:
         ("A[MARY]: 你 大家\nsee you", "txt"),  # nor does it make a name of what was none
         ("I[SPEAKER_00]:  【主持人】 1 你", "txt"),
         ("I(ON PHONE): hello you\nsee you", "txt"),
+        (words_of_json("so 」 [door] ，*** you"), "json"),  # a mark does not part what is written without blanks
+        ("we met Mr.-王 saya\nDr.-说话 you", "txt"),
+        ("Ms.\nyou are\n\nMs.\nno\n\nLee\nMs. I\n\nMs.\nso", "txt"),  # nor changes who is named alone on a line
+        ("Ms.\nyou are\n\nMs.\nno\n\n你好我们\nhello\n\nLee\nMs. I\n\nLee\nso", "txt"),
     ],
 )
 def test_nothing_changes_when_made_up_files_are_restored_again(source: str, file_format: str) -> None:

@@ -143,7 +143,6 @@ def test_captions_that_scroll_are_read_once_and_marked_in_every_copy() -> None:
         (srt("hello") + "\n2\n00:00:05,000\nyou\n", r"talk:6: Expected cue times .*got '00:00:05,000'"),
         (srt("hello") + "\n2\nsoon --> later\nyou\n", r"talk:6: Expected cue times .*got 'soon --> later'"),
         (srt("a", "b", "c").replace("00:00:02,000 --> 00:00:02,900\n", ""), r"talk:5: Expected cue times below .* 2"),
-        (srt("hello") + "\n2", r"talk:5: Expected cue times below the number 2"),
         ("1\n\nhello\n", r"talk:1: Expected cue times below the number 1, got none"),
         ("00:01.000 --> 00:02.000\nhello\n", r"talk:1: Expected WEBVTT in the first line"),
         ("WEBVTT\n\n00:0x.000 --> 00:02.000\nhello\n", r"talk:3: Expected cue times such as 00:00:01.000"),
@@ -186,13 +185,46 @@ SHOWN = (
 )
 
 
-def test_names_and_dashes_stay_in_new_cues_and_sounds_in_the_file() -> None:
+def test_names_dashes_and_sounds_stay_in_new_cues() -> None:
     restored = restore_file(marking({"home": ".", "really": "?", "was": "."}), read_source(SHOWN, "srt"))
     blocks = [block.split("\n", 2)[2].split() for block in write_as(restored, "srt").strip().split("\n\n")]
-    assert [" ".join(words) for words in blocks] == ["MARY: i went home.", "- really?", "MARY: yes it was."]
+    assert [" ".join(words) for words in blocks] == [
+        "[music]", "MARY: i went home.", "- (laughs) really? [door]", "MARY: yes it was. (sighs)",
+    ]  # fmt: skip
     rows = [sentence.row() for sentence in restored.speeches[0].sentences]
     assert (rows[0]["text"], rows[0]["speaker"]) == ("i went home.", "MARY")
     assert restored.source() == SHOWN.replace("home", "home.").replace("really", "really?").replace("was", "was.")
+
+
+def test_a_sound_inside_a_sentence_has_its_own_cue_and_no_other_lies_over_it() -> None:
+    segments = [
+        {"start": n, "end": n + 1, "text": text} for n, text in enumerate(["i went", "[music]", "home (sighs)"])
+    ]
+    words = [{**segment, "word": segment["text"]} for segment in segments]
+    for source, file_format in (
+        (srt("i went", "[music]", "home (sighs)"), "srt"),
+        (json.dumps({"segments": segments}), "json"),
+        (json.dumps({"segments": [{**one, "words": [one]} for one in words]}), "json"),
+    ):
+        restored = restore_file(marking({"home": "."}), read_source(source, file_format))
+        written = write_as(restored, "srt")
+        assert [block.split("\n")[2] for block in written.strip().split("\n\n")] == [
+            "i went",
+            "[music]",
+            "home. (sighs)",
+        ]
+        assert not read_source(written, "srt").warnings
+    rolling = srt(
+        "[music]", "[music]\nhello you all", "hello you all\nit is late", "it is late\nso we go", "so we go\nhome"
+    )
+    assert write_as(restore_file(marking({}), read_source(rolling, "srt")), "srt").count("[music]") == 1
+
+
+@pytest.mark.parametrize("cut", ["\n2", "\n2\n", "\r\n\r\n2\r\n", "\n\n 2 "])
+def test_a_file_that_breaks_off_below_a_number_is_read_up_to_there(cut: str) -> None:
+    source = srt("hello") + cut
+    assert spoken(source).split() == ["hello"]
+    assert marked(source) == source.replace("hello", f"hello{SIGN}")
 
 
 BRACKETED = [

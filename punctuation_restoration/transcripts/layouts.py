@@ -14,7 +14,7 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any
 
-from .speech import Time
+from .speech import Time, letters
 
 Members = Mapping[Any, Any]
 MOST_SECONDS = 1e15  # more is a mistake, and cannot be counted in milliseconds
@@ -153,11 +153,6 @@ def times_in(members: Members, keys: Mapping[str, str]) -> tuple[Time, Time] | N
     if ends is None and begins is not None and length is not None:
         ends = round(begins + length, 6)
     return None if begins is None and ends is None else (begins, ends)
-
-
-def letters(text: str) -> str:
-    """The letters and digits of a text, small."""
-    return "".join(filter(str.isalnum, text.lower()))
 
 
 def as_list(values: Any) -> Any:

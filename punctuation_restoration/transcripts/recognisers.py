@@ -28,7 +28,6 @@ from .layouts import (
     Members,
     are_our_sentences,
     as_list,
-    letters,
     looks_like_time,
     members_of,
     plain,
@@ -37,7 +36,7 @@ from .layouts import (
     times_in,
     value_at,
 )
-from .speech import Line, Span, Speech, SpeechBuilder, Time, TimedSpan, spliced
+from .speech import Line, Span, Speech, SpeechBuilder, Time, TimedSpan, letters, spliced
 
 Keys = Mapping[str, str]
 Speaker = str | int | float | None
@@ -148,9 +147,8 @@ def read_transcripts(value: Any, keys: Keys | None = None) -> list[Recognised] |
         raise ValueError(
             f"Expected keys for {', '.join(FIELDS)}, got {sorted(keys)}. Correct them."
         )
-    if isinstance(value, Iterator):
-        value = list(value)
-    entries = as_list(value) or ()
+    value = _held(value)
+    entries = () if _is_pair(value) else as_list(value) or ()
     is_one = all(isinstance(entry, str) for entry in entries)
     if is_one or any(_is_part(entry, n, keys) for n, entry in enumerate(entries)):
         return _Reader(keys).read(value)
@@ -162,6 +160,18 @@ def read_transcripts(value: Any, keys: Keys | None = None) -> list[Recognised] |
             raise ValueError(f"[{n}]: {error}") from error
         transcripts.append(replace(one, warnings=[f"[{n}]: {text}" for text in one.warnings]))
     return transcripts
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether faster-whisper's `transcribe` gave it: segments, and what is known of the recording."""
+    return type(value) is tuple and len(value) == 2 and hasattr(value[1], "language")
+
+
+def _held(value: Any) -> Any:
+    """What is generated, also in a pair, as a list."""
+    if _is_pair(value):
+        return _held(value[0]), value[1]
+    return list(value) if isinstance(value, Iterator) else value
 
 
 def _is_part(value: Any, n: int, keys: Keys) -> bool:
@@ -271,12 +281,13 @@ class _Reader:
         self.warnings: dict[str, None] = {}
 
     def read(self, value: Any) -> Recognised:
-        value = list(value) if isinstance(value, Iterator) else value
+        value = _held(value)
         whole = Part({}, (), self.keys)
         self._collect(value, (), (), whole)
         layers = self._to_read()
-        if not self.layers and as_list(value) != []:
-            _check_is_silent(value, whole)
+        said = value[0] if _is_pair(value) else value
+        if not self.layers and as_list(said) != []:
+            _check_is_silent(said, whole)
         elif layers:
             for pattern, part, entry in self.without_text:
                 if layers[0].pattern[: len(pattern)] == pattern:
@@ -288,10 +299,11 @@ class _Reader:
                 self._time_words()
             if not self.spans:
                 self._name_unknown()
-        for offset, speaker in self.speakers:
-            self.builder.introduce(speaker, offset)
-        speech = self.builder.build()
-        speech.spans = in_seconds(self.spans)
+        speech = self.builder.build(self.speakers)
+        unit = unit_of(self.spans)
+        speech.spans = [span._replace(time=in_seconds(span.time, unit)) for span in self.spans]
+        sounds = speech.sounds
+        speech.sounds = [sound._replace(time=in_seconds(sound.time, unit)) for sound in sounds]
         names = map(value.get, NAMES) if isinstance(value, Mapping) else ()
         speech.name = next((str(name) for name in names if isinstance(name, str | int)), None)
         return Recognised(value, self.strings, speech, list(self.warnings))
@@ -319,7 +331,7 @@ class _Reader:
                 n_texts += self._add(Text(string, (*way, *inner), part), (*pattern, *inner))
             for name, held in members.items():
                 n_texts += self._collect(held, (*way, name), (*pattern, name), part, n_deep + 1)
-        elif key in READINGS:
+        elif key in READINGS or _is_pair(value):
             for first in entries[:1]:
                 n_texts += self._collect(first, (*way, 0), (*pattern, 0), above)
         else:
@@ -386,7 +398,13 @@ class _Reader:
                 goes_on = are_spaced and text.way[: layer.n_above] == above
                 text.starts = self.builder.length
                 line = self._line(text, layer.layout)
-                text.said = self.builder.say(line, is_word, goes_on and text.string[0] != " ")
+                timed = text.part.timed
+                text.said = self.builder.say(
+                    line,
+                    is_word,
+                    continues=goes_on and text.string[0] != " ",
+                    time=timed.times if timed else (None, None),
+                )
                 above = text.way[: layer.n_above]
                 self.said.append(text)
         self._tell([(text, text.said.span) for text in self.said], self.said)
@@ -477,19 +495,20 @@ class _Reader:
         self.warnings[str(fault(way, problem))] = None
 
 
-def in_seconds(spans: list[TimedSpan]) -> list[TimedSpan]:
-    """Times in seconds: whole numbers by which speech would be far too slow are milliseconds, or ticks of 100 ns."""
+def unit_of(spans: list[TimedSpan]) -> float:
+    """The unit of these times in seconds: whole numbers that make speech far too slow are milliseconds, or ticks."""
+    if any(moment and moment % 1 for span in spans for moment in span.time):
+        return 1.0
     timed = [span for span in spans if None not in span.time]
     lasts = sum((ends or 0) - (begins or 0) for _, _, (begins, ends) in timed)
     slowest = SLOWEST * sum(span.end - span.start for span in timed)
-    unit = next((unit for unit in UNITS if lasts * unit <= slowest), UNITS[-1])
-    if unit == 1 or any(moment and moment % 1 for span in spans for moment in span.time):
-        return spans
-    times = ([moment and round(moment * unit, 6) for moment in span.time] for span in spans)
-    return [
-        TimedSpan(span.start, span.end, (begins, ends))
-        for span, (begins, ends) in zip(spans, times, strict=True)
-    ]
+    return next((unit for unit in UNITS if lasts * unit <= slowest), UNITS[-1])
+
+
+def in_seconds(time: tuple[Time, Time], unit: float) -> tuple[Time, Time]:
+    """A start and an end that count this unit, in seconds."""
+    begins, ends = (moment and round(moment * unit, 6) for moment in time)
+    return begins, ends
 
 
 def _check_is_silent(value: Any, part: Part) -> None:

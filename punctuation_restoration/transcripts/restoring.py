@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ..pipeline.edits import Edit, edited, edited_between, sentence_ranges
 from ..pipeline.items import Item
@@ -57,17 +57,20 @@ class Sentence:
         }
 
 
-class SpokenWord(NamedTuple):
-    """A word of the original text[start:end]; what opens a bracket or a quote belongs to the word after it."""
+@dataclass(slots=True)
+class SpokenWord:
+    """A word, with what opens a bracket or a quote before it."""
 
-    start: int
-    end: int
+    start: int  # of the word in the original text
+    begins: Any  # seconds; None where the file has no times
+    ends: Any
     text: str  # restored, up to the next word, with a blank where that is apart
-    introduction: str  # `MARY: ` or `- ` where another speaker begins
+    lead: str  # `MARY: ` or `- ` where another speaker begins
+    is_apart: bool = False  # whether no cue may show it with the word before it
 
     @property
     def shown(self) -> str:
-        return self.introduction + self.text.lstrip() if self.introduction else self.text
+        return self.lead + self.text.lstrip() if self.lead else self.text
 
 
 class Clock:
@@ -128,8 +131,9 @@ class RestoredSpeech:
             text = "".join(word.text for word in words).strip()
             n_before = bisect_right(self.speech.speakers, words[0].start, key=itemgetter(0))
             speaker = self.speech.speakers[n_before - 1][1] if n_before else None
-            times = self.clock.between(words[0].start, words[-1].end)
-            sentences.append(Sentence(text, *times, speaker, words[0].introduction + text))
+            times = words[0].begins, words[-1].ends
+            begins, ends = times if None in times else sorted(times)
+            sentences.append(Sentence(text, begins, ends, speaker, words[0].lead + text))
         return sentences
 
     def spoken_sentences(self) -> Iterator[list[SpokenWord]]:
@@ -153,7 +157,8 @@ class RestoredSpeech:
             end = borders[n + 1]
             restored = edited_between(text, self.edits, borders[n], end)
             restored = _in_one_line(restored, text[end : end + 1])
-            spoken.append(SpokenWord(word["start"], word["end"], restored, introduced.get(n, "")))
+            times = self.clock.between(word["start"], word["end"])
+            spoken.append(SpokenWord(word["start"], *times, restored, introduced.get(n, "")))
         for first, end in sentence_ranges(text, self.edits, self.words, speech.turns):
             yield spoken[first:end]
 

@@ -22,15 +22,17 @@ from ..pipeline.edits import Edit, edited_between, follows
 from ..pipeline.unspoken import Hidden, audible
 
 Place = TypeVar("Place")
+Sign = tuple[str, Place]  # a letter or another sign, and where it is
 Span = tuple[int, int]  # start and end, in characters
+Change = tuple[int, int, str]  # start and end in the file, and what is written there
 Time = float | None  # seconds; None where nobody tells
 
 # Han, kana, and the wide marks written with them. (The inside of a set.)
 UNSPACED_SIGNS = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"
-_HANG_ON = CLOSERS | {
-    *".,!?;:%…،؟।"
-}  # words of a recogniser that begin so belong to the one before
+# Words of a recogniser that begin so belong to the one before.
+_HANG_ON = CLOSERS | {*".,!?;:%…،؟।"}
 _MARKS = known_marks(",.?!;:…、")
+_MARK_SIGNS = "".join(_MARKS)
 _WORD_END = re.compile(r"[^\w\s]*(?=\s|\Z)")
 _UNPARTED = re.compile(f"[{UNSPACED_SIGNS}]{{2}}")  # by a blank
 
@@ -41,6 +43,14 @@ class TimedSpan(NamedTuple):
     start: int
     end: int
     time: tuple[Time, Time]
+
+
+class Sound(NamedTuple):
+    """What is heard and not said, `[music]`: before the word at or after this offset of the text."""
+
+    offset: int
+    text: str
+    time: tuple[Time, Time]  # of what shows it: a cue, a segment
 
 
 class Run(NamedTuple):
@@ -58,6 +68,13 @@ class Run(NamedTuple):
     @property
     def is_plain(self) -> bool:
         return self.end - self.start == self.source_end - self.source_start
+
+    def source_span(self, start: int, end: int) -> Span:
+        """Where `text[start:end]`, a part of the run, is in the source."""
+        if not self.is_plain:
+            return self.source_start, self.source_end
+        shift = self.source_start - self.start
+        return start + shift, end + shift
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +101,7 @@ class Line:
             if run.start >= end:
                 return
             first, last = max(run.start, start), min(run.end, end)
-            source_at = run.source_start + first - run.start if run.is_plain else run.source_start
-            yield Run(
-                first + shift,
-                last + shift,
-                source_at,
-                source_at + last - first if run.is_plain else run.source_end,
-            )
+            yield Run(first + shift, last + shift, *run.source_span(first, last))
 
     @property
     def spoken(self) -> str:
@@ -101,11 +112,11 @@ class Line:
         """Its letters and signs, small: all of them, or those that are said."""
         return "".join((self.text if with_hidden else self.spoken).lower().split())
 
-    def signs(self, with_hidden: bool) -> Iterator[tuple[str, int]]:
-        """The same one by one, as they are written, and where they are."""
+    def signs(self, with_hidden: bool) -> Iterator[Sign[int]]:
+        """The same one by one, each with its index."""
         for index, sign in enumerate(self.text if with_hidden else self.spoken):
             if not sign.isspace():
-                yield self.text[index], index
+                yield self.text[index].lower(), index
 
 
 class Said(NamedTuple):
@@ -122,8 +133,8 @@ class Said(NamedTuple):
         start, end, at = self.parts[-1]
         return self.parts[0][2], at + end - start
 
-    def signs(self, with_hidden: bool) -> Iterator[tuple[str, int | None]]:
-        """Its letters and signs, small, and where they are in the text; what is hidden is nowhere."""
+    def signs(self, with_hidden: bool) -> Iterator[Sign[int | None]]:
+        """Its letters and signs, small, each with its offset in the text; None where it is hidden."""
         offsets: list[int | None] = [None] * len(self.line.text)
         for start, end, at in self.parts:
             offsets[start:end] = range(at, at + end - start)
@@ -136,16 +147,12 @@ class Speech:
 
     text: str = ""
     name: str | None = None
-    runs: "array[int]" = field(
-        default_factory=lambda: array("q")
-    )  # a file of 100 MB has millions; copies have theirs
+    # As four numbers each: a file of 100 MB has millions; copies have theirs.
+    runs: "array[int]" = field(default_factory=lambda: array("q"))
     spans: list[TimedSpan] = field(default_factory=list)  # in the order of the text
-    turns: list[int] = field(
-        default_factory=list
-    )  # offsets in the text where another speaker begins
-    speakers: list[tuple[int, str]] = field(
-        default_factory=list
-    )  # from which offset on who speaks, by name
+    turns: list[int] = field(default_factory=list)  # offsets where another speaker begins
+    speakers: list[tuple[int, str]] = field(default_factory=list)  # from which offset on who speaks
+    sounds: list[Sound] = field(default_factory=list)
 
     def part_lines(self) -> None:
         """Take each line for an utterance of its own: its last word ends a sentence."""
@@ -155,22 +162,22 @@ class Speech:
     def add_runs(self, runs: Iterable[Run]) -> None:
         """Append runs; one that goes on where the last one ended becomes part of it."""
         for run in runs:
-            start, end, source_start, source_end = self.runs[-4:] or (0, 0, -1, -1)
-            is_plain = run.is_plain and end - start == source_end - source_start
-            if is_plain and (end, source_end) == (run.start, run.source_start):
+            before = Run(*(self.runs[-4:] or (0, 0, -1, -1)))
+            goes_on = (before.end, before.source_end) == (run.start, run.source_start)
+            if goes_on and before.is_plain and run.is_plain:
                 self.runs[-3], self.runs[-1] = run.end, run.source_end
             else:
                 self.runs.extend(run)
 
-    def source_edits(self, edits: Sequence[Edit]) -> list[tuple[int, int, str]]:
-        """(start, end, what is written there) in the file, of each edit in each copy; blanks between cues have none."""
-        changes: list[tuple[int, int, str]] = []
+    def source_edits(self, edits: Sequence[Edit]) -> list[Change]:
+        """What the edits change in the file, in each copy; blanks between cues have no place there."""
+        changes: list[Change] = []
         start_of = itemgetter("start")
         for n in range(0, len(self.runs), 4):
             run = Run(*self.runs[n : n + 4])
             if run.source_start == run.source_end:
                 after = edited_between(self.text, edits, run.start, run.end)
-                marks = filter(_MARKS.__contains__, re.split(r"\s", after, maxsplit=1)[0])
+                marks = filter(_MARKS.__contains__, re.match(r"\S*", after)[0])
                 changes.append((run.source_start, run.source_end, "".join(marks)))
                 continue
             first = bisect_left(edits, run.start, key=start_of)
@@ -178,14 +185,14 @@ class Speech:
                 is_after = follows(edit) and edit["start"] > 0
                 offset = edit["start"] - is_after
                 if run.start <= offset < run.end:
-                    ((*_, start, end),) = Line("", [run]).cut(offset, offset + 1)
+                    start, end = run.source_span(offset, offset + 1)
                     if not edit["removed"]:
                         start = end = end if is_after else start
                     changes.append((start, end, edit["inserted"]))
         return sorted(changes, key=itemgetter(0, 1))
 
 
-def spliced(source: str, changes: Iterable[tuple[int, int, str]], begins: int = 0) -> str:
+def spliced(source: str, changes: Iterable[Change], begins: int = 0) -> str:
     """A source with what is written at some of its places, in order; `begins` is the place of its first character."""
     parts: list[str] = []
     done = 0
@@ -202,14 +209,22 @@ class SpeechBuilder:
         self.speech = Speech()
         self.length = 0
         self._parts: list[str] = []
-        self._last = ""  # character
-        self._introductions: list[tuple[int, bool, object]] = []
+        self._last = (
+            ""  # character, but for marks: what was restored is put together in the same way
+        )
+        self._introductions: list[tuple[int, str | None]] = []
 
-    def say(self, line: Line, is_word: bool = False, continues: bool = False) -> Said:
-        """Append what is said in a line, apart from what was said before; who speaks in it is noted.
+    def say(
+        self,
+        line: Line,
+        is_word: bool = False,
+        continues: bool = False,
+        time: tuple[Time, Time] = (None, None),
+    ) -> Said:
+        """Append what is said in a line, apart from what was said before; its names and sounds are noted.
 
         Words apart as well, but for Han and kana, which are written without blanks, signs that close, and what
-        `continues` the word before it.
+        `continues` the word before it. `time` is that of the sounds.
         """
         parts: list[tuple[int, int, int]] = []
         done = 0
@@ -227,24 +242,15 @@ class SpeechBuilder:
                 parts.append((done, one.start, at))
                 self.speech.add_runs(line.cut(done, one.start, at))
                 self._parts += [lead, text]
-                self.length, self._last = at + len(text), text[-1]
+                self.length = at + len(text)
+                self._last = text.rstrip(_MARK_SIGNS)[-1:].strip() or text[-1]
             if one.begins_turn:
-                self.introduce(one.speaker)
+                self._introductions.append((self.length, one.speaker))
+            elif one.kind == "sound":
+                shown = " ".join(line.text[one.start : one.end].split())
+                self.speech.sounds.append(Sound(self.length, shown, time))
             done = max(done, one.end)
         return Said(line, parts)
-
-    def time(self, span: Span, begins: Time, ends: Time) -> None:
-        """Note when `text[start:end]` was said."""
-        if span[0] < span[1]:
-            self.speech.spans.append(TimedSpan(*span, (begins, ends)))
-
-    def introduce(self, speaker: object, at: int | None = None) -> None:
-        """Record a change of speaker. The same speaker twice is ignored; None always counts as a change.
-
-        It takes effect at the offset `at`, by default at the next word, where it counts more.
-        """
-        offset = self.length if at is None else at
-        self._introductions.append((offset, at is None, speaker))
 
     def repeat(
         self, copies: Sequence[Line], originals: Sequence[Said], is_start: bool = False
@@ -258,8 +264,8 @@ class SpeechBuilder:
         for with_hidden in (False, True):
             own = "".join(line.spelled(with_hidden) for line in copies)
             said = "".join(one.line.spelled(with_hidden) for one in originals)
-            own_letters, letters = ("".join(filter(str.isalnum, text)) for text in (own, said))
-            if own_letters == letters or (is_start and letters.startswith(own_letters)):
+            n_own = len(letters(own)) if is_start else None
+            if letters(own) == letters(said)[:n_own]:
                 break
         else:
             return None
@@ -269,15 +275,12 @@ class SpeechBuilder:
             for n, line in enumerate(copies)
             for sign, index in line.signs(with_hidden)
         )
-        if own == said:
-            places = zip(ours, theirs, strict=False)
-            pairs: Iterable[tuple[int, int, int]] = (
-                (*at, offset) for (_, at), (_, offset) in places if offset is not None
-            )
-        else:
-            pairs = self._paired(_by_letter(ours), _by_letter(theirs), copies)
+        pairs = zip(ours, theirs, strict=False)
+        if own != said:
+            pairs = self._paired(ours, theirs, copies)
+        places = ((*place, at) for (_, place), (_, at) in pairs if at is not None)
         ranges = [(0, 0)] * len(copies)
-        for (n, _), group in itertools.groupby(pairs, lambda pair: (pair[0], pair[2] - pair[1])):
+        for (n, _), group in itertools.groupby(places, lambda pair: (pair[0], pair[2] - pair[1])):
             stretch = list(group)
             (_, first, at), (_, last, end) = stretch[0], stretch[-1]
             self.speech.add_runs(copies[n].cut(first, last + 1, at))
@@ -286,30 +289,34 @@ class SpeechBuilder:
 
     def _paired(
         self,
-        ours: Iterable[list[tuple[str, tuple[int, int]]]],
-        theirs: Iterable[list[tuple[str, int | None]]],
+        ours: Iterable[Sign[tuple[int, int]]],
+        theirs: Iterable[Sign[int | None]],
         copies: Sequence[Line],
-    ) -> Iterator[tuple[int, int, int]]:
-        """Each sign of the copies: the number of the line, where it is in it, and where in the text."""
-        for own, said in zip(ours, theirs, strict=False):
-            are_same = [sign.lower() for sign, _ in own] == [sign.lower() for sign, _ in said]
-            for (sign, (n, index)), (_, offset) in zip(own, said, strict=False):
-                if offset is not None and (are_same or sign.isalnum()):
-                    yield n, index, offset
-            places = [offset for _, offset in said if offset is not None]
-            is_marked = any(sign in _MARKS for sign, _ in own)
-            if are_same or is_marked or len(places) < 2 or not own or not own[0][0].isalnum():
-                continue
-            n, index = own[0][1]
-            if end := _WORD_END.match(copies[n].text, index + 1):
-                (run,) = copies[n].cut(index, index + 1)
-                source_at = run.source_end + end.end() - end.start()
-                self.speech.runs.extend((places[0] + 1, places[-1] + 1, source_at, source_at))
+    ) -> Iterator[tuple[Sign[tuple[int, int]], Sign[int | None]]]:
+        """The same letters in both, with the signs after each where they are the same, too.
 
-    def build(self) -> Speech:
-        """The speech, complete."""
+        Where others follow a letter, the place for the marks of the original is noted.
+        """
+        for own, said in zip(_by_letter(ours), _by_letter(theirs), strict=False):
+            if [sign for sign, _ in own] == [sign for sign, _ in said]:
+                yield from zip(own, said, strict=True)
+            elif own and own[0][0].isalnum():
+                yield own[0], said[0]
+                n, index = own[0][1]
+                offsets = [offset for _, offset in said if offset is not None]
+                end = _WORD_END.match(copies[n].text, index + 1)
+                if end and len(offsets) > 1 and not any(sign in _MARKS for sign, _ in own):
+                    (run,) = copies[n].cut(index, index + 1)
+                    source_at = run.source_end + len(end.group())
+                    self.speech.runs.extend((offsets[0] + 1, offsets[-1] + 1, source_at, source_at))
+
+    def build(self, speakers: Iterable[tuple[int, object]] = ()) -> Speech:
+        """The speech, complete; `speakers`, from which offset on who speaks, are told beside what is said.
+
+        The same speaker twice is no change; None, who has no name, always is.
+        """
         speech, before = self.speech, None
-        for offset, _, speaker in sorted(self._introductions, key=itemgetter(0, 1)):
+        for offset, speaker in sorted([*speakers, *self._introductions], key=itemgetter(0)):
             if speaker is None or speaker != before:
                 before = speaker
                 if offset and offset not in speech.turns[-1:]:
@@ -321,14 +328,19 @@ class SpeechBuilder:
         return speech
 
 
+def letters(text: str) -> str:
+    """The letters and digits of a text, small."""
+    return "".join(filter(str.isalnum, text.lower()))
+
+
 def are_unspaced(signs: str) -> bool:
     """Whether these two signs are written without a blank between them."""
     return _UNPARTED.match(signs) is not None
 
 
-def _by_letter(signs: Iterable[tuple[str, Place]]) -> Iterator[list[tuple[str, Place]]]:
+def _by_letter(signs: Iterable[Sign[Place]]) -> Iterator[list[Sign[Place]]]:
     """Each letter with the signs that follow it; first the signs before all letters."""
-    group: list[tuple[str, Place]] = []
+    group: list[Sign[Place]] = []
     for sign in signs:
         if sign[0].isalnum():
             yield group

@@ -19,7 +19,7 @@ from ..pipeline.conventions import known_marks
 from ..pipeline.unspoken import ENTITY, Hidden, Names, decoded, find_hidden, find_names
 from .file_text import LINE_END, FormatError, Transcript, line_of
 from .layouts import seconds
-from .speech import Line, Run, SpeechBuilder, are_unspaced
+from .speech import Line, Run, SpeechBuilder, TimedSpan, are_unspaced
 
 # SubRip writes `00:00:01,000`, WebVTT `00:01.000` (https://www.w3.org/TR/webvtt1/#webvtt-timestamp). Both signs, times
 # without hours, and fewer or more digits are seen in the wild, and are clear.
@@ -117,7 +117,7 @@ def _cues(source: str, cue_format: str, start: int, end: int) -> Iterator[Cue]:
     heads = _heads(source, start, end)
     first = next(heads, None)
     if first is None:
-        _check(source, cue_format, start, end)
+        _text_end(source, cue_format, start, end)
         return
     # Of cues without numbers, a number above the next one's times may be said.
     next_from = "number" if first["number"] else "times"
@@ -126,7 +126,7 @@ def _cues(source: str, cue_format: str, start: int, end: int) -> Iterator[Cue]:
         body_end = end
         if following is not None:
             body_end = following.start(next_from if following["number"] else "times")
-        _check(source, cue_format, head.end(), body_end, head["number"])
+        body_end = _text_end(source, cue_format, head.end(), body_end, head["number"])
         times = _TIMES.fullmatch(head["times"])
         begins, ends = (seconds(time) or 0.0 for time in times.groups()) if times else (0.0, -1.0)
         if ends < begins:
@@ -137,8 +137,11 @@ def _cues(source: str, cue_format: str, start: int, end: int) -> Iterator[Cue]:
         yield Cue(head.start("times"), begins, ends, head.end(), body_end)
 
 
-def _check(source: str, cue_format: str, start: int, end: int, number: str | None = None) -> None:
-    """Refuse text in which the times of another cue are damaged, or missing below the next number."""
+def _text_end(source: str, cue_format: str, start: int, end: int, number: str | None = None) -> int:
+    """Where the text of the cue of this number ends: a file that breaks off may end with the next cue's number.
+
+    Times of another cue that are damaged in it, or missing below the next number, are a `FormatError`.
+    """
     if damaged := _DAMAGED_TIMES.search(source[start:end]):
         shown = damaged.group().splitlines()[-1].strip()
         line = line_of(source, start + damaged.end() - len(shown))
@@ -146,8 +149,11 @@ def _check(source: str, cue_format: str, start: int, end: int, number: str | Non
         raise FormatError(expected, line=line)
     for alone in _NUMBER_ALONE.finditer(source, start, end) if number else ():
         if int(alone[1]) == int(number or 0) + 1:
+            if not source[alone.end() :].strip():
+                return alone.start(1)
             expected = f"Expected cue times below the number {alone[1]}, got none."
             raise FormatError(expected, line=line_of(source, alone.start(1)))
+    return end
 
 
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
@@ -256,17 +262,18 @@ class _CueTrack:
             row = next(again, []) if _said_in(line) else []
             if row:
                 row.append((cue, line))
-            elif _said_in(line) or not repeated:
+            elif _said_in(line) or not (repeated or (self.scrolls and line.text in shown)):
                 self.rows.append([(cue, line)])
 
     def say(self, n_rows: int | None = None) -> None:
         """Say the first rows, or all, which are complete."""
         for row in self.rows[:n_rows]:
-            said = self.builder.say(row[-1][1])
+            last, last_line = row[-1]
+            said = self.builder.say(last_line, time=(last.begins, last.ends))
             for cue, line in row[:-1]:
                 ((_, end),) = self.builder.repeat([line], [said], is_start=True) or [(0, 0)]
                 self._time(cue, end)
-            self._time(row[-1][0], said.span[1])
+            self._time(last, said.span[1])
         del self.rows[:n_rows]
 
     def _time(self, cue: Cue, end: int) -> None:
@@ -275,7 +282,7 @@ class _CueTrack:
         if end > self.n_timed and self.cue and self.cue.times_at == cue.times_at:
             spans[-1] = spans[-1]._replace(end=end)
         elif end > self.n_timed:
-            self.builder.time((self.n_timed, end), cue.begins, cue.ends)
+            spans.append(TimedSpan(self.n_timed, end, (cue.begins, cue.ends)))
         else:
             return
         self.cue, self.n_timed = cue, end

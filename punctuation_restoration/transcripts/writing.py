@@ -6,10 +6,12 @@ place by `RestoredTranscript.source` instead.
 
 import html
 import itertools
+import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 from unicodedata import combining, east_asian_width
 
 from ..pipeline.conventions import known_marks
@@ -17,6 +19,7 @@ from .file_text import Encoding
 from .json_files import json_text
 from .reading import FORMATS
 from .restoring import RestoredSpeech, RestoredTranscript, SpokenWord
+from .speech import Sound
 
 _CLAUSE_MARKS = "".join(known_marks(",;:—"))
 _MARK_COST = (
@@ -43,6 +46,14 @@ class CueLimits:
     def __post_init__(self) -> None:
         if min(self.line_width, self.n_lines) < 1 or self.characters_per_second <= 0:
             raise ValueError(f"Expected limits above zero, got {self}.")
+
+
+class Cue(NamedTuple):
+    """A cue to write: when it begins and ends, in seconds, and its lines."""
+
+    begins: float
+    ends: float
+    lines: list[str]
 
 
 def encoding_of(file_format: str | None, own: Encoding) -> Encoding:
@@ -78,9 +89,9 @@ def write_as(
                 for cue in _new_cues(speech, limits or CueLimits())
             ]
             blocks = ["WEBVTT\n"] if file_format == "vtt" else []
-            for n, (begins, ends, lines) in enumerate(cues, start=1):
-                times = f"{_clock_time(begins)} --> {_clock_time(ends)}"
-                text = html.unescape("\n".join(lines))  # of JSON, which may have entities
+            for n, cue in enumerate(cues, start=1):
+                times = f"{_clock_time(cue.begins)} --> {_clock_time(cue.ends)}"
+                text = html.unescape("\n".join(cue.lines))  # of JSON, which may have entities
                 if file_format == "vtt":
                     blocks.append(f"{times}\n{html.escape(text, quote=False)}\n")
                 else:
@@ -117,8 +128,8 @@ def _row(restored: RestoredSpeech) -> dict[str, Any]:
     }
 
 
-def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[tuple[float, float, list[str]]]:
-    """A restored speech in cues: when each begins and ends, in seconds, and its lines.
+def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[Cue]:
+    """A restored speech in cues.
 
     They are cut at sentence ends, changes of speaker and silence, and inside a sentence where it is long. A cue stays
     longer than it was spoken where the reading speed asks for it and the next cue leaves room.
@@ -127,34 +138,50 @@ def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[tuple[float, 
         raise ValueError(
             "Expected speech with times to make cues of, got none. Plain text cannot become subtitles."
         )
-    cues: list[tuple[float, float, list[str]]] = []
-    for words in _between_pauses(restored):
-        for part in _split(words, limits):
-            begins = restored.clock.between(part[0].start, part[0].end)[0] or 0.0
-            ends = restored.clock.between(part[-1].start, part[-1].end)[1] or 0.0
-            if cues and cues[-1][1] <= ends:
-                begins = max(begins, cues[-1][1])
-            cues.append((begins, max(begins, ends), _lines(part, limits) or []))
-    cues.sort(key=itemgetter(0))
-    for n, (begins, ends, lines) in enumerate(cues):
-        needed = max(_MIN_SECONDS, sum(map(_width, lines)) / limits.characters_per_second)
-        free_until = cues[n + 1][0] if n + 1 < len(cues) else float("inf")
-        cues[n] = round(begins, 3), round(max(ends, min(begins + needed, free_until)), 3), lines
+    words = _words(restored)
+    cues = _with_sounds(words, restored.speech.sounds)
+    starts = [n for n, word in enumerate(words) if word.is_apart]
+    ends = 0.0
+    for first, end in itertools.pairwise([*starts, len(words)]):
+        for part in _split(words[first:end], limits):
+            begins = max(part[0].begins, ends) if ends <= part[-1].ends else part[0].begins
+            ends = max(begins, part[-1].ends)
+            cues.append(Cue(begins, ends, _lines(part, limits) or []))
+    cues.sort(key=attrgetter("begins"))
+    for n, cue in enumerate(cues):
+        needed = max(_MIN_SECONDS, sum(map(_width, cue.lines)) / limits.characters_per_second)
+        free_until = cues[n + 1].begins if n + 1 < len(cues) else math.inf
+        ends = max(cue.ends, min(cue.begins + needed, free_until))
+        cues[n] = Cue(round(cue.begins, 3), round(ends, 3), cue.lines)
     return cues
 
 
-def _between_pauses(restored: RestoredSpeech) -> Iterator[list[SpokenWord]]:
-    """The words of each sentence, or of its parts where there is silence in it."""
-    for words in restored.spoken_sentences():
-        part = words[:1]
-        for word in words[1:]:
-            ends = restored.clock.between(part[-1].start, part[-1].end)[1] or 0.0
-            begins = restored.clock.between(word.start, word.end)[0] or 0.0
-            if begins - ends > _PAUSE:
-                yield part
-                part = []
-            part.append(word)
-        yield part
+def _words(restored: RestoredSpeech) -> list[SpokenWord]:
+    """The words in the order of the text; cues end with sentences, and where there is silence in one."""
+    words: list[SpokenWord] = []
+    for sentence in restored.spoken_sentences():
+        for word in sentence:
+            word.is_apart = word is sentence[0] or word.begins - words[-1].ends > _PAUSE
+            words.append(word)
+    return words
+
+
+def _with_sounds(words: list[SpokenWord], sounds: list[Sound]) -> list[Cue]:
+    """Show sounds beside the word before or after them that their own cue shows, too; gives the others."""
+    alone: list[Cue] = []
+    for offset, text, time in sounds:
+        begins = time[0] or 0.0
+        ends = time[1] or begins
+        n = bisect_left(words, offset, key=attrgetter("start"))
+        if n > 0 and words[n - 1].begins >= begins:
+            words[n - 1].text = f"{words[n - 1].text.rstrip()} {text} "
+        elif n < len(words) and words[n].begins < ends:
+            words[n].lead += f"{text} "
+        else:
+            alone.append(Cue(begins, ends, [text]))
+            if n < len(words):
+                words[n].is_apart = True
+    return alone
 
 
 def _split(words: list[SpokenWord], limits: CueLimits) -> Iterator[list[SpokenWord]]:
@@ -176,10 +203,11 @@ def _split(words: list[SpokenWord], limits: CueLimits) -> Iterator[list[SpokenWo
 
 def _lines(words: Sequence[SpokenWord], limits: CueLimits) -> list[str] | None:
     """As few lines as will do, as even as they can be; None where too many are needed. A single word always fits."""
-    total = _width("".join(word.shown for word in words))
+    whole = "".join(word.shown for word in words).strip()
+    total = _width(whole)
     n_lines = -(-total // limits.line_width)
     if n_lines <= 1 or len(words) == 1:
-        return ["".join(word.shown for word in words).strip()]
+        return [whole]
     for width in range(total // n_lines, limits.line_width + 1):
         lines = [""]
         for word in words:  # fill one line after another
