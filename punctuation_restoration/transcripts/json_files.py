@@ -7,13 +7,14 @@ indentation as far as it is regular; the spelling of numbers and blanks may chan
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..pipeline.edits import Edit
 from .file_text import LINE_END, FormatError, Transcript, line_of
-from .recognisers import Recognised, read_transcripts, restored_value
+from .layouts import Keys
+from .recognisers import Told, Transcripts, read_transcripts, restored_value
 
 _BLANKS = re.compile(r"\ufeff?[ \t\n\r]*+")
 _INDENT = re.compile(r"[\[{][ \t]*\r?\n([ \t]+)\S")
@@ -25,16 +26,14 @@ _DEEPEST = 100  # lists and objects in one another
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"Expected each key of an object once, got {twice!r} twice. Remove one.")
     return value
 
 
 def _number(text: str) -> float:
     """A number with a point; the constant NaN, which WhisperX writes, stays."""
-    number = float(text)
-    if math.isinf(number):
+    if math.isinf(number := float(text)):
         raise ValueError(f"Expected numbers of JSON, got {text:.20}. Write null, or a number.")
     return number
 
@@ -46,15 +45,15 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, pars
 class JsonDocument:
     """The transcripts of a file's values, in order, and how the file is laid out."""
 
-    rows: list[list[Recognised] | Recognised]
+    rows: list[Transcripts]
     dump: dict[str, Any]  # keywords of json.dumps
     between: str  # what stands between two values
     behind: str
     are_parts: (
-        bool  # whether the values that follow one another are one transcript, as Vosk prints them
+        bool  # whether values that follow one another are one transcript, as Vosk prints them
     )
 
-    def written(self, told: Iterator[tuple[Sequence[Edit], list[dict[str, Any]] | None]]) -> str:
+    def written(self, told: Told) -> str:
         """The file with its marks; `told` has each speech's edits, and its sentences if any are wanted, in order."""
         values = [restored_value(row, told) for row in self.rows]
         values = values[0] if self.are_parts else values
@@ -67,26 +66,23 @@ def json_text(value: Any, **keywords: Any) -> str:
     return json.dumps(value, **keywords).encode(errors="backslashreplace").decode()
 
 
-def read_json(source: str, keys: Mapping[str, str] | None = None) -> Transcript:
+def read_json(source: str, keys: Keys | None = None) -> Transcript:
     """Read one or more JSON values of the shapes that recognisers give; a `FormatError` says where it is none."""
     values = list(_values(source))
     if not values:
         raise FormatError("Expected JSON, got an empty file.", line=1)
-    if len(values) == 1:
-        return _transcript(source, "json", [_read(values[0], 1, keys)])
-    if not all(isinstance(value, dict) for value in values):
+    are_several = len(values) > 1
+    if are_several and not all(isinstance(value, dict) for value in values):
         raise FormatError("Expected one JSON value or several objects, got several values.", line=1)
-    found = _read(values, None, keys)
-    return (
-        _transcript(source, "json", found)
-        if isinstance(found, list)
-        else _transcript(source, "json", [found], True)
-    )
+    row = _read(values, None, keys) if are_several else _read(values[0], 1, keys)
+    if are_several and isinstance(row, list):
+        return _transcript(source, "json", [*row])
+    return _transcript(source, "json", [row], are_parts=are_several)
 
 
-def read_json_lines(source: str, keys: Mapping[str, str] | None = None) -> Transcript:
+def read_json_lines(source: str, keys: Keys | None = None) -> Transcript:
     """Read one JSON value a line, each a text or any recogniser's output; a `FormatError` names the line of another."""
-    rows: list[list[Recognised] | Recognised] = []
+    rows: list[Transcripts] = []
     for number, line in enumerate(LINE_END.split(source), start=1):
         values = list(_values(line, number))
         if len(values) > 1:
@@ -96,29 +92,24 @@ def read_json_lines(source: str, keys: Mapping[str, str] | None = None) -> Trans
 
 
 def _transcript(
-    source: str,
-    file_format: str,
-    rows: Sequence[list[Recognised] | Recognised],
-    are_parts: bool = False,
+    source: str, file_format: str, rows: list[Transcripts], are_parts: bool = False
 ) -> Transcript:
     """What was read of a file's values, and how they are laid out."""
-    found = [one for row in rows for one in (row if isinstance(row, list) else [row])]
     dump: dict[str, Any] = {"ensure_ascii": "\\u" in source and source.isascii(), "indent": None}
     if file_format == "json" and (indented := _INDENT.search(source, 0, _LOOKED_AT)):
         dump["indent"] = indented[1] if "\t" in indented[1] else len(indented[1])
     elif not re.search(r'": |["\d\]}], ', source[:_LOOKED_AT]):
         dump["separators"] = (",", ":")
     between = "\r\n" if "\r\n" in source else "\n"
-    document = JsonDocument(list(rows), dump, between, source[len(source.rstrip()) :], are_parts)
-    warnings = [warning for one in found for warning in one.warnings]
+    document = JsonDocument(rows, dump, between, source[len(source.rstrip()) :], are_parts)
+    every = [one for row in rows for one in (row if isinstance(row, list) else [row])]
+    warnings = [warning for one in every for warning in one.warnings]
     if _NAN.search(source):
         warnings.append("NaN is no number of JSON; as a time it is unknown")
-    return Transcript(source, file_format, [one.speech for one in found], warnings, document)
+    return Transcript(source, file_format, [one.speech for one in every], warnings, document)
 
 
-def _read(
-    value: Any, line: int | None, keys: Mapping[str, str] | None
-) -> list[Recognised] | Recognised:
+def _read(value: Any, line: int | None, keys: Keys | None) -> Transcripts:
     try:
         return read_transcripts(value, keys)
     except ValueError as error:
@@ -129,30 +120,29 @@ def _values(text: str, line: int = 1) -> Iterator[Any]:
     """The JSON values of a text, whose first line has this number; several may follow one another, as Vosk's do."""
     position = 0
     while (blanks := _BLANKS.match(text, position)) and (position := blanks.end()) < len(text):
+        at = position
         try:
             value, position = _DECODER.raw_decode(text, position)
+            if _depth([value]) > _DEEPEST + 1:
+                raise ValueError(f"Expected JSON nested at most {_DEEPEST} deep, got more.")
         except json.JSONDecodeError as error:
-            shown = text[error.pos : error.pos + 20]
-            problem, what_to_do = f"Expected JSON, got {shown!r} in column {error.colno}", ""
-            if not text[error.pos :].strip() or error.msg.startswith("Unterminated string"):
-                problem, what_to_do = (
-                    "Expected the rest of the JSON, got the end of the file",
-                    " Is it cut off?",
-                )
+            at = error.pos
+            problem = f"Expected JSON, got {text[at : at + 20]!r} in column {error.colno}"
+            what_to_do = ""
+            if not text[at:].strip() or error.msg.startswith("Unterminated string"):
+                problem = "Expected the rest of the JSON, got the end of the file"
+                what_to_do = " Is it cut off?"
             problem = f"{problem} ({error.msg.lower()}).{what_to_do}"
-            raise FormatError(problem, line=line - 1 + line_of(text, error.pos)) from error
+            raise FormatError(problem, line=line - 1 + line_of(text, at)) from error
         except (ValueError, RecursionError) as error:
             is_deep = isinstance(error, RecursionError)
             problem = "Expected JSON nested less deeply than this." if is_deep else str(error)
-            raise FormatError(problem, line=line - 1 + line_of(text, position)) from error
-        _check_depth(value, line)
+            raise FormatError(problem, line=line - 1 + line_of(text, at)) from error
         yield value
 
 
-def _check_depth(value: Any, line: int) -> None:
-    level: list[Any] = [[value]]
-    for _ in range(_DEEPEST + 1):
-        inner = (one.values() if isinstance(one, dict) else one for one in level)
-        level = [one for values in inner for one in values if isinstance(one, dict | list)]
-    if level:
-        raise FormatError(f"Expected JSON nested at most {_DEEPEST} deep, got more.", line=line)
+def _depth(value: Any) -> int:
+    """How many lists and objects are in one another."""
+    inner = value.values() if isinstance(value, dict) else value
+    nested = (one for one in inner if isinstance(one, dict | list))
+    return 1 + max(map(_depth, nested), default=0)

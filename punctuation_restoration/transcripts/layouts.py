@@ -5,7 +5,6 @@
 `start`, `startTime`, `begin_time` and `from` are names of one thing; what names cannot tell, a caller says in `keys`.
 """
 
-import dataclasses
 import functools
 import math
 import re
@@ -14,9 +13,12 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any
 
-from .speech import Time, letters
+from .speech import Time, Times, letters
 
 Members = Mapping[Any, Any]
+Keys = Mapping[
+    str, str
+]  # what a caller says: "text", "start", "end", "speaker" -> the path of keys to it
 MOST_SECONDS = 1e15  # more is a mistake, and cannot be counted in milliseconds
 FIELDS = ("text", "start", "end", "speaker")  # what `keys` may name
 # Names of texts, in small letters and without signs; the first that is there is read.
@@ -57,20 +59,18 @@ def _names(key: Any) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=4096)
-def time_role(key: Any) -> tuple[str, float] | None:
-    """What a key tells of a time, "start", "end", "length" or "bare", and its unit in seconds; None for other keys."""
+def time_role(key: Any) -> tuple[str, float]:
+    """What a key tells of a time, "start", "end", "length", "bare" or "" (nothing), and its unit in seconds."""
     names = _names(key)
     core = names - BESIDE_TIMES or ({""} if names & BARE else set())
-    role = next((role for role, known in ROLES if len(core) == 1 and core <= known), None)
-    if role is None or key in OTHER_TIMES:
-        return None
-    return role, next((UNITS[name] for name in names if name in UNITS), 1.0)
+    roles = [role for role, known in ROLES if len(core) == 1 and core <= known]
+    units = [UNITS[name] for name in names if name in UNITS]
+    return "" if key in OTHER_TIMES else "".join(roles), sum(units) or 1.0
 
 
-@functools.lru_cache(maxsize=4096)
 def looks_like_time(key: Any) -> bool:
     """Whether a key that is not known may yet tell a time."""
-    is_known = key in OTHER_TIMES or time_role(key) is not None
+    is_known = key in OTHER_TIMES or time_role(key)[0]
     return not is_known and bool(_names(key) & (STARTS | ENDS | BARE))
 
 
@@ -83,8 +83,7 @@ def _tells_speaker(key: Any) -> bool:
 def are_our_sentences(rows: Any) -> bool:
     """Whether a file's "sentences" are what was written here before, so that new ones take their place."""
     return isinstance(rows, list) and all(
-        isinstance(row, Mapping) and {"text"} <= row.keys() <= {"text", "start", "end", "speaker"}
-        for row in rows
+        isinstance(row, Mapping) and {"text"} <= row.keys() <= {*FIELDS} for row in rows
     )
 
 
@@ -92,14 +91,12 @@ def members_of(value: Any) -> Members:
     """What a dictionary or an object holds, by name."""
     if isinstance(value, Mapping):
         return value
-    if dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value)]
-    else:
-        names = [*getattr(value, "_fields", ()), *getattr(value, "__dict__", ())]
-        names = [name for name in names if not name.startswith("_")]
-    if isinstance(getattr(type(value), "text", None), property):  # computed, perhaps from words
+    kind = type(value)
+    names = [*getattr(kind, "_fields", ()), *getattr(kind, "__dataclass_fields__", ())]
+    names += getattr(value, "__dict__", ())
+    if isinstance(getattr(kind, "text", None), property):  # computed, perhaps from words
         names.append("text")
-    return {name: getattr(value, name, None) for name in names}
+    return {name: getattr(value, name, None) for name in names if not name.startswith("_")}
 
 
 def value_at(value: Any, way: Iterable[Any]) -> Any:
@@ -120,35 +117,36 @@ def speaker_in(members: Members, path: str | None) -> str | int | float | None:
     return None
 
 
-def times_in(members: Members, keys: Mapping[str, str]) -> tuple[Time, Time] | None:
+def times_in(members: Members, keys: Keys) -> Times | None:
     """When it was said: start and end, None where one is not known; None where it has no times.
 
-    They are seconds where the names of keys, or times as text, tell so; else of a unit that `in_seconds` finds.
+    They are seconds where the names of keys, or times as text, tell so; else of a unit that is found later.
 
     Raises:
         ValueError: a time that is none.
     """
     told: dict[str, tuple[Any, float]] = {}
     for key, value in members.items():
-        role = time_role(key)
+        role, unit = time_role(key)
         is_date = isinstance(value, str) and _DATE.match(value)
         if role and value is not None and not is_date:
-            told.setdefault(role[0], (value, role[1]))
+            told.setdefault(role, (value, unit))
     for name in ("start", "end"):
         if name in keys and (value := value_at(members, keys[name].split("."))) is not None:
             told[name] = value, 1.0
     bare, unit = told.pop("bare", (None, 1.0))
     if "start" not in told and bare is not None:
-        pair = as_list(bare)
         if isinstance(bare, Mapping):
             return times_in(bare, {})
+        pair = as_list(bare)
         if pair is not None:
             is_pair = len(pair) == 2 and as_list(pair[0]) is None
             told = {"start": (pair[0], unit), "end": (pair[1], unit)} if is_pair else {}
         elif told or (isinstance(bare, str) and not bare.strip().isdecimal()):
             told["start"] = bare, unit  # a number alone may count characters
+    nothing = (None, 1.0)
     begins, ends, length = (
-        seconds(*told[name]) if name in told else None for name in ("start", "end", "length")
+        seconds(*told.get(name, nothing)) for name in ("start", "end", "length")
     )
     if ends is None and begins is not None and length is not None:
         ends = round(begins + length, 6)
@@ -165,20 +163,18 @@ def as_list(values: Any) -> Any:
 
 def seconds(value: Any, unit: float = 1.0) -> Time:
     """A number of any kind, or a time as text, in seconds; None where it is unknown, a ValueError for all else."""
-    value = value.item() if hasattr(value, "item") else value
     if isinstance(value, str):
         value = value.strip()
         match = _DURATION.fullmatch(value) or _CLOCK.fullmatch(value)
-        if value.isdecimal():
-            value = int(value)
-        elif match:
-            hours, minutes, rest = (
-                float((part or "0").replace(",", ".")) for part in match.groups()
-            )
+        if match and not value.isdecimal():
+            parts = ((part or "0").replace(",", ".") for part in match.groups())
+            hours, minutes, rest = map(float, parts)
             is_clock = match.re is _DURATION or match[2]
             return round(hours * 3600 + minutes * 60 + rest * (1 if is_clock else unit), 6)
+        value = int(value) if value.isdecimal() else value
     if value is None:
         return None
+    value = value.item() if hasattr(value, "item") else value
     if not isinstance(value, Real | Decimal) or isinstance(value, bool):
         raise ValueError(
             f"Expected times as numbers of seconds, got {value!r:.60}. Is the format right?"
@@ -188,5 +184,4 @@ def seconds(value: Any, unit: float = 1.0) -> Time:
         return None
     if abs(number) > MOST_SECONDS:
         raise ValueError(f"Expected times below {MOST_SECONDS:.0e} seconds, got a greater number.")
-    is_whole = isinstance(number, int) and unit == 1
-    return number if is_whole else round(float(number) * unit, 6)
+    return round(float(number) * unit, 6)

@@ -25,6 +25,7 @@ from ..pipeline.unspoken import Layout, Names, find_hidden, find_names
 from .layouts import (
     FIELDS,
     TEXTS,
+    Keys,
     Members,
     are_our_sentences,
     as_list,
@@ -36,9 +37,8 @@ from .layouts import (
     times_in,
     value_at,
 )
-from .speech import Line, Span, Speech, SpeechBuilder, Time, TimedSpan, letters, spliced
+from .speech import Line, Span, Speech, SpeechBuilder, TimedSpan, Times, letters, spliced
 
-Keys = Mapping[str, str]
 Speaker = str | int | float | None
 Way = tuple[str | int, ...]  # keys, attributes and numbers that lead to a value
 ANY = "*"  # in a layer, in the place of the numbers
@@ -65,9 +65,7 @@ class Recognised:
 
     value: Any
     strings: list[tuple[Way, str]]  # what is read of it: the way to each string, and the string
-    speech: (
-        Speech  # in a source in which these strings follow one another, each with a sign after it
-    )
+    speech: Speech  # its source: these strings, each with a sign after it
     warnings: list[str] = field(default_factory=list)
 
     def restored(self, edits: Sequence[Edit]) -> Any:
@@ -77,35 +75,35 @@ class Recognised:
         changes = self.speech.source_edits(edits)
         for n, inside in itertools.groupby(changes, lambda one: bisect_right(starts, one[0]) - 1):
             way, string = self.strings[n]
+            *above, last = ("", *way)
             branch = tree
-            for step in way[:-1]:
+            for step in above:
                 branch = branch.setdefault(step, {})
-            branch[way[-1] if way else ""] = spliced(string, inside, starts[n])
-        return tree.get("") or _rebuilt(self.value, tree)
+            branch[last] = spliced(string, inside, starts[n])
+        return _rebuilt(self.value, tree.get("", {}))
 
 
-def restored_value(
-    recognised: list[Recognised] | Recognised,
-    told: Iterator[tuple[Sequence[Edit], list[dict[str, Any]] | None]],
-) -> Any:
-    """A value again, restored; `told` has for each transcript its edits, and its sentences if it has times.
+Transcripts = list[Recognised] | Recognised
+# Of each transcript its edits, and its sentences as rows if it has times.
+Told = Iterator[tuple[Sequence[Edit], list[dict[str, Any]] | None]]
 
-    A dictionary gets the sentences under "sentences", unless it has others there.
-    """
+
+def restored_value(recognised: Transcripts, told: Told) -> Any:
+    """A value again, restored. A dictionary gets the sentences under "sentences", unless it has others there."""
     if isinstance(recognised, list):
         return [restored_value(one, told) for one in recognised]
     edits, sentences = next(told)
     value = recognised.restored(edits)
     is_told = sentences is not None and isinstance(value, dict)
     if is_told and are_our_sentences(value.get("sentences", [])):
-        value["sentences"] = sentences
+        return {**value, "sentences": sentences}
     return value
 
 
 def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
     """The value again, with the strings of the tree, which has its shape.
 
-    A dictionary comes back as a new one. An object comes back as one of its class, or as itself where nothing changed.
+    Dictionaries and lists come back as new ones; an object as one of its class, or as itself where nothing changed.
     """
     if isinstance(tree, str):
         return tree
@@ -133,7 +131,7 @@ def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
     return changed
 
 
-def read_transcripts(value: Any, keys: Keys | None = None) -> list[Recognised] | Recognised:
+def read_transcripts(value: Any, keys: Keys | None = None) -> Transcripts:
     """What a recogniser or a JSON file gives: one transcript, or a list of several; texts in a list are its words.
 
     Args:
@@ -150,12 +148,13 @@ def read_transcripts(value: Any, keys: Keys | None = None) -> list[Recognised] |
     value = _held(value)
     entries = () if _is_pair(value) else as_list(value) or ()
     is_one = all(isinstance(entry, str) for entry in entries)
-    if is_one or any(_is_part(entry, n, keys) for n, entry in enumerate(entries)):
+    parts = (Part(members_of(entry), (n,), keys) for n, entry in enumerate(entries))
+    if is_one or any(part.is_one_of_several for part in parts):
         return _Reader(keys).read(value)
     transcripts: list[Recognised] = []
     for n, entry in enumerate(entries):
         try:
-            one = _Reader(keys).read(entry)
+            one = _Reader(keys).read(_held(entry))
         except ValueError as error:
             raise ValueError(f"[{n}]: {error}") from error
         transcripts.append(replace(one, warnings=[f"[{n}]: {text}" for text in one.warnings]))
@@ -172,13 +171,6 @@ def _held(value: Any) -> Any:
     if _is_pair(value):
         return _held(value[0]), value[1]
     return list(value) if isinstance(value, Iterator) else value
-
-
-def _is_part(value: Any, n: int, keys: Keys) -> bool:
-    """Whether this is a segment or a word of a transcript, or what Vosk prints after each pause."""
-    part = Part(members_of(value), (n,), keys)
-    is_timed = bool(part.texts()) and part.times is not None
-    return is_timed or "word" in part.members or isinstance(part.members.get("result"), list)
 
 
 @dataclass(eq=False)
@@ -200,13 +192,19 @@ class Part:
         return {way: value for way, value in values.items() if isinstance(value, str)}
 
     @functools.cached_property
-    def times(self) -> tuple[Time, Time] | None:
+    def times(self) -> Times | None:
         """Its own times. A whole recording's start tells nothing."""
         try:
             times = times_in(self.members, self.keys)
         except ValueError as error:
             raise fault(self.way, str(error)) from error
         return None if times and self.is_whole and None in times else times
+
+    @property
+    def is_one_of_several(self) -> bool:
+        """Whether it is a segment or a word of a transcript, or what Vosk prints after each pause."""
+        is_timed = bool(self.texts()) and self.times is not None
+        return is_timed or "word" in self.members or isinstance(self.members.get("result"), list)
 
     @functools.cached_property
     def timed(self) -> "Part | None":
@@ -232,12 +230,12 @@ class Text:
     starts: int = 0  # in the text of the speech, before a blank
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Layer:
     """Texts whose ways are the same but for numbers."""
 
     pattern: Way  # `("segments", "*", "text")`
-    texts: list[Text]
+    texts: list[Text] = field(default_factory=list)
 
     @property
     def n_above(self) -> int:
@@ -249,14 +247,19 @@ class Layer:
         """Words are known by the name of the list or of the texts."""
         if self.n_above < 0:
             return "text"
-        above = map(plain, self.pattern[max(0, self.n_above - 1) : self.n_above])
-        is_named = any(word in name for name in above for word in WORD_LISTS)
-        is_word = self.pattern[-1] == ANY or plain(self.pattern[-1]).endswith("word")
-        return "word" if is_named or is_word else "line"
+        above = "".join(map(plain, self.pattern[: self.n_above][-1:]))
+        last = plain(self.pattern[-1])
+        is_word = last == "" or last.endswith("word") or any(name in above for name in WORD_LISTS)
+        return "word" if is_word else "line"
 
     @property
     def is_timed(self) -> bool:
         return any(text.part.timed for text in self.texts[:LOOKED_AT])
+
+    @property
+    def tells_times(self) -> bool:
+        """Whether times may be told by it, in a list or beside it."""
+        return self.n_above >= 0 or self.is_timed or "timestamp" in self.texts[0].part.members
 
     @property
     def n_letters(self) -> int:
@@ -281,7 +284,6 @@ class _Reader:
         self.warnings: dict[str, None] = {}
 
     def read(self, value: Any) -> Recognised:
-        value = _held(value)
         whole = Part({}, (), self.keys)
         self._collect(value, (), (), whole)
         layers = self._to_read()
@@ -311,15 +313,13 @@ class _Reader:
     def _collect(self, value: Any, way: Way, pattern: Way, above: Part, n_deep: int = 0) -> int:
         """Find the texts in a value; returns how many there are."""
         key = plain(pattern[-1]) if pattern else "words"
-        if value is None or isinstance(value, int | float):
-            return 0
         if isinstance(value, str):
             return 0 if pattern else self._add(Text(value, way, above), pattern)
+        if value is None or isinstance(value, int | float):
+            return 0
         kind = getattr(getattr(value, "dtype", None), "kind", "O")
         entries = as_list(value) if kind in "OU" else None
         n_texts = 0
-        if entries and isinstance(entries[0], int | float):
-            return 0
         if entries is None:
             members = members_of(value)
             if n_deep > DEEPEST or {"word", "mark"} <= members.keys():
@@ -333,24 +333,25 @@ class _Reader:
                 n_texts += self._collect(held, (*way, name), (*pattern, name), part, n_deep + 1)
         elif key in READINGS or _is_pair(value):
             for first in entries[:1]:
-                n_texts += self._collect(first, (*way, 0), (*pattern, 0), above)
-        else:
+                n_texts = self._collect(first, (*way, 0), (*pattern, 0), above)
+        elif not (entries and isinstance(entries[0], int | float)):
             are_words = key == "words" and all(isinstance(entry, str) for entry in entries)
+            are_channels = key in CHANNELS and len(entries) > 1
+            pattern = (*pattern, ANY)
             for n, entry in enumerate(entries):
-                channel = {"speaker": f"channel {n + 1}"}
-                is_channel = key in CHANNELS and len(entries) > 1
-                part = Part(channel if is_channel else {}, (*way, n), {}, above)
+                members = {"speaker": f"channel {n + 1}"} if are_channels else {}
+                part = Part(members, (*way, n), {}, above)
                 if are_words:
-                    found = self._add(Text(entry, part.way, part), (*pattern, ANY))
+                    n_inside = self._add(Text(entry, part.way, part), pattern)
                 else:
-                    found = self._collect(entry, part.way, (*pattern, ANY), part)
-                if not found:
-                    self.without_text.append(((*pattern, ANY), part, entry))
-                n_texts += found
+                    n_inside = self._collect(entry, part.way, pattern, part)
+                if not n_inside:
+                    self.without_text.append((pattern, part, entry))
+                n_texts += n_inside
         return n_texts
 
     def _add(self, text: Text, pattern: Way) -> int:
-        self.layers.setdefault(pattern, Layer(pattern, [])).texts.append(text)
+        self.layers.setdefault(pattern, Layer(pattern)).texts.append(text)
         return 1
 
     def _to_read(self) -> list[Layer]:
@@ -359,19 +360,12 @@ class _Reader:
             one for one in self.layers.values() if any(text.string.strip() for text in one.texts)
         ]
         # New sentences take the place of those that were written here, where times are told elsewhere.
-        ours = [layer for layer in layers if layer.pattern == OURS]
-        others = [layer for layer in layers if layer.pattern != OURS]
-        if all(
-            are_our_sentences([text.part.members for text in one.texts]) for one in ours
-        ) and any(
-            one.n_above >= 0 or one.is_timed or "timestamp" in one.texts[0].part.members
-            for one in others
-        ):
-            layers = others
-        n_most = {"word": 0, "line": 0, "text": 0}
-        for layer in layers:
-            n_most[layer.layout] = max(n_most[layer.layout], layer.n_letters)
-        n_told = max(n_most["line"], n_most["text"], n_most["word"] / 2)
+        ours = self.layers.get(OURS)
+        if ours and are_our_sentences([text.part.members for text in ours.texts]):
+            others = [layer for layer in layers if layer is not ours]
+            if any(layer.tells_times for layer in others):
+                layers = others
+        n_told = max((one.n_letters / (1 + (one.layout == "word")) for one in layers), default=0)
 
         def rank(layer: Layer) -> tuple[Any, ...]:
             return (
@@ -386,28 +380,22 @@ class _Reader:
         return sorted(layers, key=rank)
 
     def _say(self, layer: Layer) -> None:
-        strings = [text.string for text in layer.texts if text.string.strip()]
+        texts = [text for text in layer.texts if text.string.strip()]
         is_word = layer.layout == "word"
         # Whisper's words have the blanks before them: ` 3`, `.5`, ` percent`.
-        are_spaced = is_word and any(string[:1].isspace() for string in strings)
+        are_spaced = is_word and any(text.string[0].isspace() for text in texts)
         if layer.layout == "line":
-            self.names = find_names(strings, are_cues=True)
+            self.names = find_names((text.string for text in texts), are_cues=True)
         above: Way | None = None
-        for text in layer.texts:
-            if text.string.strip():
-                goes_on = are_spaced and text.way[: layer.n_above] == above
-                text.starts = self.builder.length
-                line = self._line(text, layer.layout)
-                timed = text.part.timed
-                text.said = self.builder.say(
-                    line,
-                    is_word,
-                    continues=goes_on and text.string[0] != " ",
-                    time=timed.times if timed else (None, None),
-                )
-                above = text.way[: layer.n_above]
-                self.said.append(text)
-        self._tell([(text, text.said.span) for text in self.said], self.said)
+        for text in texts:
+            goes_on = are_spaced and text.way[: layer.n_above] == above and text.string[0] != " "
+            above = text.way[: layer.n_above]
+            timed = text.part.timed
+            time = timed.times if timed else (None, None)
+            text.starts = self.builder.length
+            text.said = self.builder.say(self._line(text, layer.layout), is_word, goes_on, time)
+        self.said = texts
+        self._tell([(text, text.said.span) for text in texts], texts)
 
     def _line(self, text: Text, layout: Layout) -> Line:
         """A text, and what in it is not said. A word with blanks in it is read like a line."""
@@ -420,10 +408,11 @@ class _Reader:
 
     def _find_again(self, layer: Layer, first: Layer) -> None:
         """Find the copies of what was said, each in the smallest part that holds both."""
-        pairs = itertools.takewhile(
-            lambda pair: pair[0] == pair[1], zip(layer.pattern, first.pattern, strict=False)
-        )
-        n_steps = max((n for n, pair in enumerate(pairs, 1) if pair[0] == ANY), default=0)
+        n_steps = 0
+        for n, (step, other) in enumerate(zip(layer.pattern, first.pattern, strict=False), 1):
+            if step != other:
+                break
+            n_steps = n if step == ANY else n_steps
 
         def place(text: Text) -> Way:
             return text.way[:n_steps]
@@ -442,16 +431,17 @@ class _Reader:
     def _tell(self, told: list[tuple[Text, Span]], originals: list[Text]) -> None:
         """Note times and speakers of texts that are at these places, where they tell more than what was read."""
         told = [(text, span) for text, span in told if span[0] < span[1]]
-        last = originals[-1].said.span[1]
-        _refine(self.spans, self._spans(told), originals[0].starts, last)
+        start, end = originals[0].starts, originals[-1].said.span[1]
+        _refine(self.spans, self._spans(told), start, end)
         speakers: list[tuple[int, Speaker]] = []
         for text, span in told:
             speaker = text.part.speaker
             if speaker is not None and speaker not in [one for _, one in speakers[-1:]]:
-                speakers.append((span[0] if text.said is None else text.starts, speaker))
+                speakers.append((text.starts if text.said else span[0], speaker))
+        are_copies = told and told[0][0].said is None
         shows_turns = any(one.begins_turn for text in originals for one in text.said.line.hidden)
-        if told and not (told[0][0].said is None and shows_turns):
-            _refine(self.speakers, speakers, originals[0].starts, last)
+        if not (are_copies and shows_turns):
+            _refine(self.speakers, speakers, start, end)
 
     def _spans(self, told: list[tuple[Text, Span]]) -> list[TimedSpan]:
         """When texts were said that are at these places. WhisperX has no times for numerals."""
@@ -464,7 +454,9 @@ class _Reader:
                 continue
             begins, ends = part.times
             if ends is not None and ends < max(0, begins or 0):
-                problem = f"it ends ({ends}) before it or the recording begins ({begins})"
+                problem = (
+                    f"it ends ({ends:.10g}) before it or the recording begins ({begins or 0:.10g})"
+                )
                 self._warn(part.way, f"{problem}; its times are not used")
                 begins = ends = None
             begins = None if begins is None else max(0, begins)
@@ -475,13 +467,15 @@ class _Reader:
         """FunASR has times in a list of their own, a pair for each word or Han character."""
         for text in self.said:
             times = as_list(text.part.members.get("timestamp")) or ()
-            words = list(_TOKEN.finditer(text.string))
-            if text.said.parts and len(words) == len(times):
-                start, _, at = text.said.parts[0]
-                for word, time in zip(words, times, strict=True):
+            places = [
+                (at + word.start() - start, at + word.end() - start)
+                for start, end, at in text.said.parts
+                for word in _TOKEN.finditer(text.string, start, end)
+            ]
+            if len(places) == len(times):
+                for place, time in zip(places, times, strict=True):
                     begins, ends = map(seconds, as_list(time) or (time, None))
-                    span = at + word.start() - start, at + word.end() - start
-                    self.spans.append(TimedSpan(*span, (begins, ends)))
+                    self.spans.append(TimedSpan(*place, (begins, ends)))
 
     def _name_unknown(self) -> None:
         parts = [text.part for layer in self.layers.values() for text in layer.texts]
@@ -505,7 +499,7 @@ def unit_of(spans: list[TimedSpan]) -> float:
     return next((unit for unit in UNITS if lasts * unit <= slowest), UNITS[-1])
 
 
-def in_seconds(time: tuple[Time, Time], unit: float) -> tuple[Time, Time]:
+def in_seconds(time: Times, unit: float) -> Times:
     """A start and an end that count this unit, in seconds."""
     begins, ends = (moment and round(moment * unit, 6) for moment in time)
     return begins, ends
@@ -522,8 +516,11 @@ def _check_is_silent(value: Any, part: Part) -> None:
         return
     got, what_to_do = f"{value!r:.60}", "Pass its text, or leave it out"
     if members:
-        first = {key: (as_list(one) or [None])[0] for key, one in members.items()}
-        seen = [*members, *(f"{key}.{name}" for key in first for name in members_of(first[key]))]
+        seen = list(members)
+        for key, one in members.items():
+            seen += [
+                f"{key}.{name}" for first in (as_list(one) or [])[:1] for name in members_of(first)
+            ]
         got = f"the keys {', '.join(map(str, seen[:12]))}"
         what_to_do = "Name the text's: `keys={'text': NAME}`, or --keys text=NAME"
         if not isinstance(value, Mapping):

@@ -9,32 +9,29 @@ import itertools
 import logging
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
 from ..pipeline.edits import Edit, edited, edited_between, sentence_ranges
 from ..pipeline.items import Item
 from ..pipeline.unspoken import with_signs_read
 from ..pipeline.words import before_openers
 from .file_text import Transcript
-from .recognisers import read_transcripts, restored_value
-from .speech import UNSPACED_SIGNS, Speech, spliced
+from .layouts import Keys
+from .recognisers import Told, read_transcripts, restored_value
+from .speech import UNSPACED_SIGNS, Speech, Times, spliced
 
 LONG = 1_000_000  # characters in one call; a longer text is a stream, which marks it likewise
 logger = logging.getLogger(__name__)
 _HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])[^\S\n]*+\n\s*+(?=[{UNSPACED_SIGNS}])")
 
 
-class Restorer(Protocol):
-    """What restores texts; `transformers.pipeline("punctuation-restoration")` is one."""
-
-    def __call__(self, items: Iterable[Any], **options: Any) -> Iterable[Mapping[str, Any]]:
-        """`{"text", "edits", "words"}` for each text, dictionary or `Item`."""
-
-    def stream_results(self, texts: Iterable[str], **options: Any) -> Iterable[Mapping[str, Any]]:
-        """The same for one long text, in parts, with offsets in the whole; it is asked only for texts that are long."""
+# What restores texts, as `transformers.pipeline("punctuation-restoration")` does: called with `Item`s and options, it
+# gives `{"text", "edits", "words"}` for each. Only for long texts it is asked for `stream_results(texts, **options)`,
+# which gives the same of one text in parts, with offsets in the whole.
+Restorer = Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +46,10 @@ class Sentence:
 
     def row(self) -> dict[str, Any]:
         """As JSON has it: start and end in seconds, and a speaker, where the file has them."""
-        times = {} if self.begins is None else {"start": self.begins, "end": self.ends}
-        return {
-            **times,
-            "text": self.text,
-            **({} if self.speaker is None else {"speaker": self.speaker}),
-        }
+        row: dict[str, Any] = {"text": self.text}
+        if self.begins is not None:
+            row = {"start": self.begins, "end": self.ends, **row}
+        return row if self.speaker is None else {**row, "speaker": self.speaker}
 
 
 @dataclass(slots=True)
@@ -91,20 +86,20 @@ class Clock:
             if begins is not None and ends is not None and first < last:
                 self.timings.append((first, last, float(begins), float(ends)))
 
-    def between(self, start: int, end: int) -> tuple[float | None, float | None]:
+    def between(self, start: int, end: int) -> Times:
         """Seconds at which text[start:end] begins and ends; words without times take those of their neighbours."""
-        if not self.timings or start >= end:
+        if not self.timings:
             return None, None
         n_begin, n_end = self._n_before[start], self._n_before[end]
         first = bisect_right(self.timings, n_begin, key=itemgetter(1))
         last = bisect_left(self.timings, n_end, key=itemgetter(0)) - 1
         begins, ends = sorted((self._at(first, n_begin), self._at(last, n_end)))
-        return round(begins, 3), round(ends, 3)
+        return begins, ends
 
     def _at(self, index: int, n_letters: int) -> float:
         first, last, begins, ends = self.timings[min(max(0, index), len(self.timings) - 1)]
         share = (min(max(first, n_letters), last) - first) / (last - first)
-        return begins + share * (ends - begins)
+        return round(begins + share * (ends - begins), 3)
 
 
 @dataclass(frozen=True)
@@ -138,28 +133,28 @@ class RestoredSpeech:
 
     def spoken_sentences(self) -> Iterator[list[SpokenWord]]:
         """The words of each sentence."""
-        speech, text = self.speech, self.speech.text
+        speech, text, words = self.speech, self.speech.text, self.words
         introductions = dict.fromkeys(speech.turns, "- ")
         for offset, name in speech.speakers:
             introductions[offset] = f"{'speaker ' * name.isdigit()}{name}: ".upper()
-        introduced = {
-            bisect_left(self.words, offset, key=itemgetter("start")): introduction
+        leads = {
+            bisect_left(words, offset, key=itemgetter("start")): introduction
             for offset, introduction in introductions.items()
         }
-        borders = [0]  # signs before the first word go with it
-        for word, following in itertools.pairwise(self.words):
-            turn = bisect_left(speech.turns, word["end"])
-            start = before_openers(text, word["end"], following["start"])
-            borders.append(min([start, *speech.turns[turn : turn + 1]]))
-        borders.append(len(text))
+        begins = 0  # signs before the first word go with it
         spoken: list[SpokenWord] = []
-        for n, word in enumerate(self.words):
-            end = borders[n + 1]
-            restored = edited_between(text, self.edits, borders[n], end)
-            restored = _in_one_line(restored, text[end : end + 1])
+        for n, word in enumerate(words):
+            ends = len(text)
+            if n + 1 < len(words):
+                turn = bisect_left(speech.turns, word["end"])
+                start = before_openers(text, word["end"], words[n + 1]["start"])
+                ends = min([start, *speech.turns[turn : turn + 1]])
+            restored = edited_between(text, self.edits, begins, ends)
+            restored = _in_one_line(restored, text[ends : ends + 1])
             times = self.clock.between(word["start"], word["end"])
-            spoken.append(SpokenWord(word["start"], *times, restored, introduced.get(n, "")))
-        for first, end in sentence_ranges(text, self.edits, self.words, speech.turns):
+            spoken.append(SpokenWord(word["start"], *times, restored, leads.get(n, "")))
+            begins = ends
+        for first, end in sentence_ranges(text, self.edits, words, speech.turns):
             yield spoken[first:end]
 
 
@@ -175,7 +170,7 @@ class RestoredTranscript:
     transcript: Transcript
     speeches: list[RestoredSpeech]
 
-    def told(self) -> Iterator[tuple[list[Edit], list[dict[str, Any]] | None]]:
+    def told(self) -> Told:
         """For each speech its edits, and its sentences where it has times."""
         for each in self.speeches:
             rows = [one.row() for one in each.sentences] if each.speech.spans else None
@@ -224,7 +219,7 @@ def restored_parts(restore: Restorer, transcript: Transcript, **options: Any) ->
 
 
 def restore_transcript(
-    restore: Restorer, value: Any, *, keys: Mapping[str, str] | None = None, **options: Any
+    restore: Restorer, value: Any, *, keys: Keys | None = None, **options: Any
 ) -> Any:
     """What a recogniser gave, restored: the same shape, new, with marks in every copy of its text.
 
@@ -262,16 +257,14 @@ def _restored(
         for n, speech in enumerate(speeches)
         if speech.text.strip()
     }
-    short = [n for n, item in items.items() if len(item.text) <= LONG]
-    given = (items[n] for n in short)
-    results = zip(short, restore(given, **options), strict=True) if short else iter(())
-    parts = (
-        (n, part)
-        for n in items.keys() - set(short)
-        for part in restore.stream_results([items[n].text], turns=items[n].turns, **options)
-    )
-    for n, result in itertools.chain(results, parts):
-        if on_progress:
-            changes = (len(edit["inserted"]) - len(edit["removed"]) for edit in result["edits"])
-            on_progress(len(result["text"]) - sum(changes))
-        yield n, result
+    short = (item for item in items.values() if len(item.text) <= LONG)
+    results = iter(restore(short, **options) if items else ())
+    for n, item in items.items():
+        parts = itertools.islice(results, 1)
+        if len(item.text) > LONG:
+            parts = restore.stream_results([item.text], turns=item.turns, **options)
+        for part in parts:
+            if on_progress:
+                n_added = sum(len(one["inserted"]) - len(one["removed"]) for one in part["edits"])
+                on_progress(len(part["text"]) - n_added)
+            yield n, part

@@ -26,6 +26,7 @@ Sign = tuple[str, Place]  # a letter or another sign, and where it is
 Span = tuple[int, int]  # start and end, in characters
 Change = tuple[int, int, str]  # start and end in the file, and what is written there
 Time = float | None  # seconds; None where nobody tells
+Times = tuple[Time, Time]  # start and end
 
 # Han, kana, and the wide marks written with them. (The inside of a set.)
 UNSPACED_SIGNS = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"
@@ -42,7 +43,7 @@ class TimedSpan(NamedTuple):
 
     start: int
     end: int
-    time: tuple[Time, Time]
+    time: Times
 
 
 class Sound(NamedTuple):
@@ -50,7 +51,7 @@ class Sound(NamedTuple):
 
     offset: int
     text: str
-    time: tuple[Time, Time]  # of what shows it: a cue, a segment
+    time: Times  # of what shows it: a cue, a segment
 
 
 class Run(NamedTuple):
@@ -219,7 +220,7 @@ class SpeechBuilder:
         line: Line,
         is_word: bool = False,
         continues: bool = False,
-        time: tuple[Time, Time] = (None, None),
+        time: Times = (None, None),
     ) -> Said:
         """Append what is said in a line, apart from what was said before; its names and sounds are noted.
 
