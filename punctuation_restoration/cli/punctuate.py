@@ -24,12 +24,15 @@ from ..whole_files import FULL_DISK, is_special, write_whole
 from .options import parse_args
 
 DONE, FAILED, WRONG_USE = 0, 1, 2
+# What the pipeline is made with; `args.options` are those of its calls.
+CONSTRUCTION = ("backend", "dtype", "jieba_dictionary", "trust_remote_code")
 _EMPTY_LINE, _LINE_END = re.compile(r"(\n[ \t\r]*\n)"), re.compile(r"(\n)")
 _JSON_HEAD = re.compile(r"\ufeff?\s*\{\s*\"")
+_JSON_VALUE = re.compile(r"(?:.*\n)*?[{}].*\}[ \t\r]*\n")  # it begins and ends a line
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
-Load = Callable[
-    [], Any
-]  # gives the pipeline, loaded when it is first asked for: unreadable files are told before
+# Gives the pipeline, loaded when it is first asked for: unreadable files are told before.
+Load = Callable[[], Any]
+Problems = list[tuple[Path, str]]  # what cannot be read, and why
 
 
 class Job(NamedTuple):
@@ -43,12 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     try:
         args = parse_args(argv)
-        construction = {
-            "backend": args.backend,
-            "dtype": args.dtype,
-            "jieba_dictionary": args.jieba_dictionary,
-            "trust_remote_code": args.trust_remote_code,
-        }
+        construction = {name: getattr(args, name) for name in CONSTRUCTION}
         load = functools.cache(
             lambda: load_pipeline(args.model, args.device, args.options, **construction)
         )
@@ -68,22 +66,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except ModelError as error:
         say(str(error))
-    except FormatError as error:
-        say(_reason(error, "standard input"))
-    except (OSError, UnicodeEncodeError) as error:
-        say(_reason(error, "standard output"))
+    except (OSError, UnicodeEncodeError, FormatError) as error:
+        say(_reason(error, f"standard {'input' if isinstance(error, FormatError) else 'output'}"))
     return FAILED
 
 
 def _restore(args: Namespace, load: Load) -> int:
     jobs, problems = _planned(args)
-    if (
-        jobs
-        and jobs[0].source is None
-        and args.text is None
-        and sys.stdin.isatty()
-        and not args.quiet
-    ):
+    is_typed = args.text is None and not all(job.source for job in jobs) and sys.stdin.isatty()
+    if is_typed and not args.quiet:
         say("reading from the terminal; end with Ctrl-D")
     for name, problem in problems:
         say(f"{name}: {problem}")
@@ -102,31 +93,29 @@ def _restore(args: Namespace, load: Load) -> int:
     return FAILED if n_done < n_all else DONE
 
 
-def _planned(args: Namespace) -> tuple[list[Job], list[tuple[Path, str]]]:
+def _planned(args: Namespace) -> tuple[list[Job], Problems]:
     """Pair every input of the command line with its target; gives what is to be done, and what cannot be, and why."""
-    problems: list[tuple[Path, str]] = []
+    problems: Problems = []
     jobs = [Job(None, args.output)]
-    if args.text is None and args.files and args.files != [Path("-")]:
-        jobs = _paired(args, list(_found(args, problems)))
+    if args.files and args.files != [Path("-")]:
+        jobs = _paired(args, dict(_named(args, problems)))
     elif args.into_folder:
         raise OptionError(
             f"Expected --output FILE for text without a name, got the folder {args.output}."
         )
-    existing = [
-        job for job in jobs if job.target and job.target.exists() and not is_special(job.target)
-    ]
+    targets = [job.target for job in jobs if job.target and job.target.exists()]
+    existing = [target for target in targets if not is_special(target)]
     if args.skip_existing:
-        jobs = [job for job in jobs if job not in existing]
+        jobs = [job for job in jobs if job.target not in existing]
     elif existing and not args.force:
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
-        wrong = f"got {existing[0].target}{more}, which exist"
         raise OptionError(
-            f"Expected new files, {wrong}. Use --force to overwrite, or --skip-existing."
+            f"Expected new files, got {existing[0]}{more}, which exist. Use --force to overwrite, or --skip-existing."
         )
     return jobs, problems
 
 
-def _found(args: Namespace, problems: list[tuple[Path, str]]) -> Iterator[tuple[Path, Path]]:
+def _named(args: Namespace, problems: Problems) -> Iterator[tuple[Path, Path]]:
     """Each file to read, and its path below the output folder; what cannot be read goes to the problems.
 
     Of folders and their sub-folders these are the files of known formats in order of their names; hidden ones, and the
@@ -137,48 +126,42 @@ def _found(args: Namespace, problems: list[tuple[Path, str]]) -> Iterator[tuple[
     def note(error: OSError) -> None:
         problems.append((Path(error.filename), error.strerror or str(error)))
 
-    for given in args.files:
-        if not given.exists():
-            problems.append((given, "no such file or folder"))
-        elif not given.is_dir():
-            yield given, Path(given.name)
-        else:
+    for path in args.files:
+        if path.is_dir():
             below: list[Path] = []
-            for parent, folders, names in os.walk(given, onerror=note):
-                folders[:] = [
-                    name
-                    for name in sorted(folders)
-                    if name[0] != "." and Path(parent, name).resolve() != output
-                ]
+            for parent, folders, names in os.walk(path, onerror=note):
+                shown = [name for name in sorted(folders) if name[0] != "."]
+                folders[:] = [name for name in shown if Path(parent, name).resolve() != output]
                 known = filter(transcripts.format_of_name, sorted(names))
                 below += [Path(parent, name) for name in known if name[0] != "."]
-            yield from ((file, file.relative_to(given)) for file in below)
+            yield from ((file, file.relative_to(path)) for file in below)
             if not below:
-                what_to_do = "use --format on single files"
-                problems.append((given, f"no file in it has a known extension; {what_to_do}"))
+                problem = "no file in it has a known extension; use --format on single files"
+                problems.append((path, problem))
+        elif path.exists():
+            yield path, Path(path.name)
+        else:
+            problems.append((path, "no such file or folder"))
 
 
-def _paired(args: Namespace, found: list[tuple[Path, Path]]) -> list[Job]:
+def _paired(args: Namespace, names: dict[Path, Path]) -> list[Job]:
     output = args.output
-    is_single = len(args.files) == 1 and not args.files[0].is_dir()
-    if is_single and not args.into_folder:
-        return [Job(file, output) for file, _ in found]
-    got = "none"
-    if output is not None and not args.into_folder:
-        is_named = transcripts.format_of_name(output.name)
-        got = f"{output}, the name of a file" if is_named else ""
-        got = f"{output}, which is a file" if output.exists() else got
-    if output is None or (got and not args.into_folder):
-        raise OptionError(
-            f"Expected --output FOLDER for several files, got {got}. Name a folder with it."
-        )
+    if not args.into_folder:
+        if len(args.files) == 1 and not args.files[0].is_dir():
+            return [Job(file, output) for file in names]
+        is_file = output and (output.exists() or transcripts.format_of_name(output.name))
+        if is_file or output is None:
+            got = f"{output}, the name of a file" if output else "none"
+            raise OptionError(
+                f"Expected --output FOLDER for several files, got {got}. Name a folder with it."
+            )
     sources: dict[Path, Path] = {}
-    for file, name in found:
+    for file, name in names.items():
         target = output / (name.with_suffix(f".{args.to}") if args.to else name)
         if target in sources:
-            wrong = f"got {target} for both {sources[target]} and {file}"
             raise OptionError(
-                f"Expected a place for every file, {wrong}. Restore them into separate folders."
+                f"Expected a place for every file, got {target} for both {sources[target]} and {file}. "
+                "Restore them into separate folders."
             )
         sources[target] = file
     return [Job(file, target) for target, file in sources.items()]
@@ -222,12 +205,9 @@ def _restore_one(job: Job, args: Namespace, load: Load, position: str) -> tuple[
                 write_whole(job.target, parts, args.force, like)
     except BrokenPipeError:
         raise
-    except OSError as error:
-        say(_reason(error, at_fault))
-        return False, error.errno not in FULL_DISK
-    except ValueError as error:
-        say(_reason(error, name))
-        return False, True
+    except (OSError, ValueError) as error:
+        say(_reason(error, at_fault if isinstance(error, OSError) else name))
+        return False, getattr(error, "errno", None) not in FULL_DISK
     return True, True
 
 
@@ -295,24 +275,19 @@ def _utterances(texts: Iterator[str], by_lines: bool) -> Iterator[tuple[str, boo
 
 
 def _said_in_json(texts: Iterable[str]) -> Iterator[str]:
-    """What is said in values of JSON, each of which begins a line; a `FormatError` names what is broken."""
-    waiting = value = ""
+    """What is said in values of JSON; a `FormatError` names what is broken."""
+    waiting = ""
     for text in texts:
-        *lines, waiting = (waiting + text).split("\n")
-        for line in lines:
-            if value and line.startswith("{"):
-                yield from _texts_of(value)
-                value = ""
-            value += line + "\n"
-            if line.startswith(("{", "}")) and line.rstrip().endswith("}"):
-                yield from _texts_of(value)
-                value = ""
-    yield from _texts_of(value + waiting)
+        waiting += text
+        while value := _JSON_VALUE.match(waiting):
+            yield from _texts_of(value.group())
+            waiting = waiting[value.end() :]
+    yield from _texts_of(waiting)
 
 
-def _texts_of(value: str) -> list[str]:
+def _texts_of(value: str) -> Iterator[str]:
     speeches = transcripts.read_source(value, "json").speeches if value.strip() else []
-    return [speech.text.strip() for speech in speeches if speech.text.strip()]
+    return filter(None, (speech.text.strip() for speech in speeches))
 
 
 def _heard(encoding: str) -> Iterator[str]:
@@ -324,9 +299,7 @@ def _heard(encoding: str) -> Iterator[str]:
             n_before += len(text)
             yield text
     except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode(
-            error.encoding
-        )  # read together with what is wrong
+        before = error.object[: error.start].decode(error.encoding)  # read with the wrong byte
         yield before
         problem = f"Expected {encoding}, got other bytes after {n_before + len(before):,} characters: {error.reason}."
         raise FormatError(f"{problem} Name the encoding (--encoding).") from error
@@ -349,14 +322,12 @@ def _reason(error: Exception, name: str) -> str:
         return str(error)
     if isinstance(error, FileExistsError):
         return f"{error.filename}: it exists; use --force to overwrite it"
+    problem = first_line(error)
     if isinstance(error, OSError):
-        kept = (
-            "; nothing was written for it, finished files are kept"
-            if error.errno in FULL_DISK
-            else ""
-        )
-        return f"{name}: {os.strerror(error.errno or errno.EIO).lower()}{kept}"
-    return f"{name}: {first_line(error)}"
+        problem = os.strerror(error.errno or errno.EIO).lower()
+        if error.errno in FULL_DISK:
+            problem += "; nothing was written for it, finished files are kept"
+    return f"{name}: {problem}"
 
 
 if __name__ == "__main__":

@@ -123,7 +123,7 @@ def _values(text: str, line: int = 1) -> Iterator[Any]:
         at = position
         try:
             value, position = _DECODER.raw_decode(text, position)
-            if _depth([value]) > _DEEPEST + 1:
+            if _is_deep([value]):
                 raise ValueError(f"Expected JSON nested at most {_DEEPEST} deep, got more.")
         except json.JSONDecodeError as error:
             at = error.pos
@@ -141,8 +141,8 @@ def _values(text: str, line: int = 1) -> Iterator[Any]:
         yield value
 
 
-def _depth(value: Any) -> int:
-    """How many lists and objects are in one another."""
+def _is_deep(value: Any, n_levels: int = _DEEPEST) -> bool:
+    """Whether more lists and objects than this are in one another."""
     inner = value.values() if isinstance(value, dict) else value
     nested = (one for one in inner if isinstance(one, dict | list))
-    return 1 + max(map(_depth, nested), default=0)
+    return n_levels < 0 or any(_is_deep(one, n_levels - 1) for one in nested)

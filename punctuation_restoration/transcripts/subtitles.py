@@ -10,7 +10,9 @@ file back byte for byte. What is shown in a cue and not said, `unspoken` finds.
 import html
 import itertools
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import regex
@@ -78,6 +80,9 @@ class Cue(NamedTuple):
     ends: float
     start: int
     end: int
+
+
+Row = list[tuple[Cue, Line]]
 
 
 def read_srt(source: str) -> Transcript:
@@ -188,20 +193,19 @@ def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
     runs: list[Run] = []
     voices: list[Hidden] = []
     length, done = 0, cue.start
-    for match in _MARKUP[cue_format].finditer(
-        source, done, done + len(source[done : cue.end].rstrip())
-    ):
+    end = cue.start + len(source[cue.start : cue.end].rstrip())
+    for match in _MARKUP[cue_format].finditer(source, done, end):
         sign = "\n" if match["end"] else decoded(match["entity"] or "")
-        for text, start, end in (
-            (source[done : match.start()], done, match.start()),
-            (sign, *match.span()),
+        for text, span in (
+            (source[done : match.start()], (done, match.start())),
+            (sign, match.span()),
         ):
-            if text and (len(text) == end - start or len(text) == 1):
+            if text and (len(text) == span[1] - span[0] or len(text) == 1):
                 parts.append(text)
-                runs.append(Run(length, length + len(text), start, end))
+                runs.append(Run(length, length + len(text), *span))
                 length += len(text)
         done = match.end()
-        if match["tag"] and (voice := _VOICE.fullmatch(match["tag"])):
+        if voice := _VOICE.fullmatch(match["tag"] or ""):
             voices.append(Hidden(length, length, "name", html.unescape(voice[1])))
     return Line("".join(parts), runs, voices)
 
@@ -210,21 +214,18 @@ def _lines(cue: Line, names: Names) -> list[Line]:
     """The lines of a cue in which something is shown, each with what in it is not said."""
     hidden = sorted([*cue.hidden, *find_hidden(cue.text, "line", names)])
     lines: list[Line] = []
-    n = 0
     for match in _SHOWN_LINE.finditer(cue.text):
         start, end = match.span()
-        own: list[Hidden] = []
-        while n < len(hidden) and hidden[n].start < end:
-            one = hidden[n]
-            own.append(
-                one._replace(start=max(one.start, start) - start, end=min(one.end, end) - start)
-            )
-            if one.end > end:
-                break  # it goes on in the next line
-            n += 1
         text = match.group().rstrip("\n")
+        first = bisect_left(hidden, start, key=attrgetter("end"))
+        last = bisect_left(hidden, end, key=attrgetter("start"))
+        inside = [
+            one._replace(start=max(one.start, start) - start, end=min(one.end, end) - start)
+            for one in hidden[first:last]
+            if one.end > start or one.start == start
+        ]
         if text.strip():
-            lines.append(Line(text, list(cue.cut(start, start + len(text))), own))
+            lines.append(Line(text, list(cue.cut(start, start + len(text))), inside))
     return lines
 
 
@@ -236,27 +237,25 @@ class _CueTrack:
         self.builder = SpeechBuilder()
         self.source = ""  # of the last cue
         # Its lines, each with all cues that show it, perhaps growing: the last one is read, the others are its copies.
-        self.rows: list[list[tuple[Cue, Line]]] = []
+        self.rows: list[Row] = []
         self.cue: Cue | None = None  # the one in which the last words were said
         self.n_timed = 0  # characters
 
     def add(self, cue: Cue, lines: list[Line], source: str) -> None:
         """Add a cue, whose text in the file is `source`."""
-        shown = [line.text for row in self.rows for _, line in row[-1:]]
+        shown = [row[-1][1].text for row in self.rows]
+        said = [row for row in self.rows if _said_in(row[-1][1])]
         # Whisper's `--highlight_words` shows a line again with another word marked.
         is_copy = source != self.source and shown == [line.text for line in lines]
         self.source = source
-        repeated: list[list[tuple[Cue, Line]]] = []
+        n_repeated = len(said) if is_copy else 0
+        if self.scrolls and not is_copy:
+            n_repeated = _n_repeated([_said_in(row[-1][1]) for row in said], _texts(lines))
+        repeated = said[len(said) - n_repeated :]
         if is_copy:
-            repeated = [row for row in self.rows if _said_in(row[-1][1])]
             for row in repeated:
                 row[0] = row[0][0]._replace(ends=cue.ends), row[0][1]
-        elif self.scrolls:
-            said = [row for row in self.rows if _said_in(row[-1][1])]
-            above = [_said_in(row[-1][1]) for row in said]
-            repeated = said[len(said) - _n_repeated(above, _texts(lines)) :]
-        n_done = self.rows.index(repeated[0]) if repeated else len(self.rows)
-        self.say(n_done)
+        self.say(self.rows.index(repeated[0]) if repeated else len(self.rows))
         again = iter(repeated)
         for line in lines:
             row = next(again, []) if _said_in(line) else []
@@ -278,13 +277,13 @@ class _CueTrack:
 
     def _time(self, cue: Cue, end: int) -> None:
         """Note that a cue shows what comes after the words of the cues before it, up to this offset."""
-        spans = self.builder.speech.spans
-        if end > self.n_timed and self.cue and self.cue.times_at == cue.times_at:
-            spans[-1] = spans[-1]._replace(end=end)
-        elif end > self.n_timed:
-            spans.append(TimedSpan(self.n_timed, end, (cue.begins, cue.ends)))
-        else:
+        if end <= self.n_timed:
             return
+        spans = self.builder.speech.spans
+        if self.cue and self.cue.times_at == cue.times_at:
+            spans[-1] = spans[-1]._replace(end=end)
+        else:
+            spans.append(TimedSpan(self.n_timed, end, (cue.begins, cue.ends)))
         self.cue, self.n_timed = cue, end
 
 
@@ -320,12 +319,8 @@ def _scrolls(texts: list[list[str]]) -> bool:
     word. Elsewhere equal lines were said twice, so repetition counts only where most cues of a file have it and many
     add something.
     """
-    n_pairs = n_repeating = n_growing = 0
-    for above, below in itertools.pairwise(texts):
-        k = _n_repeated(above, below)
-        n_pairs += bool(above and below)
-        n_repeating += k > 0
-        n_growing += k > 0 and above[-k:] != below
-    return n_growing >= max(2, n_repeating / 3) and n_repeating >= max(
-        _MIN_ROLLING, _ROLLING_SHARE * n_pairs
-    )
+    pairs = list(itertools.pairwise(texts))
+    repeated = [(above, below) for above, below in pairs if _n_repeated(above, below)]
+    n_growing = sum(above[-_n_repeated(above, below) :] != below for above, below in repeated)
+    least = _ROLLING_SHARE * sum(bool(above and below) for above, below in pairs)
+    return n_growing >= max(2, len(repeated) / 3) and len(repeated) >= max(_MIN_ROLLING, least)
