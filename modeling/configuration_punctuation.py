@@ -279,8 +279,9 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     def check_thresholds(self, thresholds: Mapping[str, float]) -> None:
         """Refuse, by a ValueError, thresholds that are no probabilities, or of labels that write nothing."""
         names = self.label_names[1:]
+        known = {name.lower() for name in names}
         if not isinstance(thresholds, Mapping) or not all(
-            name in names and isinstance(limit, int | float) and 0 <= limit <= 1
+            str(name).lower() in known and isinstance(limit, int | float) and 0 <= limit <= 1
             for name, limit in thresholds.items()
         ):
             raise ValueError(

@@ -36,8 +36,8 @@ if hasattr(os, "register_at_fork"):
 def make_backend(name: str, model: Any, pad_id: int) -> Callable[..., torch.Tensor]:
     """The backend of that name for a `PunctuationRestorationModel`, on the CPU unless for torch, and its padding piece.
 
-    It takes input_ids (B, P), attention_mask (B, P) or None, and slot_positions (B, W), and gives probabilities
-    (B, W, M) of labels; for a model with casings (B, W, M + C), followed by those of the casings.
+    It takes input_ids (B, P), attention_mask (B, P) or None, and slot_positions (B, W), and gives calibrated
+    probabilities (B, W, M) of labels; for a model with casings (B, W, M + C), followed by those of the casings.
 
     Raises:
         ValueError: for an unknown name, or a model that ONNX cannot hold, such as one in bf16.
@@ -56,7 +56,7 @@ def make_backend(name: str, model: Any, pad_id: int) -> Callable[..., torch.Tens
         if name == "torch-int8":
             return functools.partial(_compute_with_torch, _in_int8(model))
         source = _file_beside(FILES[name], model) or _written(name, model, pad_id)
-        return functools.partial(_compute_with_onnx, source)
+        return functools.partial(_compute_with_onnx, source, model.config)
     if model.dtype == torch.bfloat16 and model.device.type == "cpu" and not cpu_has_bf16():
         warnings.warn(
             "Expected a processor with bf16 instructions (avx512_bf16, amx_bf16) for dtype=bfloat16, this one has "
@@ -109,21 +109,27 @@ def _in_int8(model: Any) -> Any:
 
 def _compute_with_torch(model: Any, **inputs: torch.Tensor | None) -> torch.Tensor:
     outputs = model(**inputs)
-    return _probabilities(outputs.logits, outputs.casing_logits)
+    return _probabilities(model.config, outputs.logits, outputs.casing_logits)
 
 
-def _compute_with_onnx(source: str | bytes, **inputs: torch.Tensor | None) -> torch.Tensor:
+def _compute_with_onnx(
+    source: str | bytes, config: Any, **inputs: torch.Tensor | None
+) -> torch.Tensor:
     if inputs.get("attention_mask") is None:
         inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])  # type: ignore[arg-type]
     session = _session(source, torch.get_num_threads(), os.getpid())
     arrays = {name: tensor.numpy() for name, tensor in inputs.items() if tensor is not None}
-    return _probabilities(*map(torch.from_numpy, session.run(None, arrays)))
+    return _probabilities(config, *map(torch.from_numpy, session.run(None, arrays)))
 
 
-def _probabilities(*logits: torch.Tensor | None) -> torch.Tensor:
-    """(B, W, M + C): of the labels, and of the casings if there are any."""
-    scores = [each.float().softmax(dim=-1) for each in logits if each is not None]
-    return torch.cat(scores, dim=-1)
+def _probabilities(
+    config: Any, logits: torch.Tensor, casing_logits: torch.Tensor | None = None
+) -> torch.Tensor:
+    """(B, W, M + C): of the labels, calibrated, and of the casings if there are any."""
+    labels = (logits.float() / config.calibration_temperature).softmax(dim=-1)
+    if casing_logits is None:
+        return labels
+    return torch.cat([labels, casing_logits.float().softmax(dim=-1)], dim=-1)
 
 
 @functools.lru_cache(maxsize=4)

@@ -3,7 +3,7 @@
 To teach it another script, add a row; whatever a row leaves out is written as in Latin text.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import regex
 
@@ -116,3 +116,8 @@ SENTENCE_ENDS = known_marks(".?!…")  # every sign, and the mark that it means
 def ends_sentence(signs: Iterable[str]) -> bool:
     """Whether signs after a word end a sentence."""
     return not SENTENCE_ENDS.keys().isdisjoint(signs)
+
+
+def stop_label_ids(labels: Sequence[Mapping[str, str]]) -> list[int]:
+    """Ids of the labels that end a sentence, whatever they are called: those that write such a sign after a word."""
+    return [index for index, label in enumerate(labels) if ends_sentence(label["after"])]

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import regex
 
-from .conventions import PAIRS, ends_sentence
+from .conventions import PAIRS, stop_label_ids
 from .items import Item
 from .marks import FoundMark
 from .slots import ModelConfig
@@ -85,33 +85,28 @@ def make_choice(
 
     Names of labels may be written in small letters.
     """
-    names, basic, labels = config.label_names, config.basic_labels, config.labels
-    sets = {
-        "basic": {names[index] for index in basic},
-        "all": set(names),
-        "sentence-ends": {label["name"] for label in labels if ends_sentence(label["after"])},
-    }
-    spelled = {name.lower(): name for name in names}
+    names, labels, basic = config.label_names, config.labels, config.basic_labels
+    sets = {"basic": basic, "all": range(len(names)), "sentence-ends": stop_label_ids(labels)}
+    ids = {name.lower(): index for index, name in enumerate(names)}
     if isinstance(marks, str) and marks in sets:
-        wanted = sets[marks]
-        closing = {label["after"] for label in labels if label["name"] in wanted}
-        wanted |= {label["name"] for label in labels if PAIRS.get(label["before"]) in closing}
+        closing = {labels[index]["after"] for index in sets[marks]}
+        opening = [n for n, label in enumerate(labels) if PAIRS.get(label["before"]) in closing]
+        allowed = {*sets[marks], *opening}
     else:
         listed = [marks] if isinstance(marks, str) else marks
-        wanted = {spelled.get(str(name).lower(), name) for name in listed}
-    if not wanted <= set(names):
+        allowed = {ids.get(str(name).lower(), -1) for name in listed}
+    if -1 in allowed:
         known = f"'basic', 'all', 'sentence-ends' or labels among {names}"
         raise ValueError(f"Expected marks to be {known}, got {marks!r}. Pass one of these.")
-    if isinstance(thresholds, Mapping):
-        thresholds = {spelled.get(str(name).lower(), name): p for name, p in thresholds.items()}
     config.check_thresholds(thresholds or {})
-    limits = [(thresholds or {}).get(name, np.inf) for name in names]
-    may_be_chosen = [name in wanted for name in names]
+    limits = np.full(len(names), np.inf)
+    for name, limit in (thresholds or {}).items():
+        limits[ids[str(name).lower()]] = limit
     goes_to = [
-        index if may_be_chosen[index] else basic[index] * may_be_chosen[basic[index]]
+        next((label for label in (index, basic[index]) if label in allowed), 0)
         for index in range(len(names))
     ]
-    return Choice(np.array(goes_to), np.array(limits))
+    return Choice(np.array(goes_to), limits)
 
 
 def what_is_given(
@@ -123,7 +118,7 @@ def what_is_given(
         ValueError: for an unknown label or word.
     """
     ids: dict[str | None, int] = {name: index for index, name in enumerate(config.label_names)}
-    labels = [ids.get(mark.label, 0) if mark else -1 for mark in marks]
+    labels = np.array([ids.get(mark.label, 0) if mark else -1 for mark in marks], dtype=int)
     sources = ["input" if mark else "model" for mark in marks]
     for index, name in known.items():
         if not 0 <= index < len(marks) or name not in ids:
@@ -131,10 +126,10 @@ def what_is_given(
                 f"Expected 'known' to map word indices below {len(marks)} to labels among {list(ids)}, got "
                 f"{index}: {name!r}. Count words as result['words'] does."
             )
-        if labels[index] < 0:
+        if not marks[index]:
             labels[index] = ids[name]
             sources[index] = "known"
-    return np.array(labels, dtype=int), sources
+    return labels, sources
 
 
 def decide(
@@ -146,48 +141,50 @@ def decide(
 ) -> Decisions:
     """What is decided of each word.
 
-    `probabilities` (W, M) are the model's. The odds of a mark are multiplied by `shares` (W,), see `missing_shares`;
-    the last word of a sentence or of the text keeps its odds.
+    `probabilities` (W, M) are the model's, calibrated. The odds of a mark are multiplied by `shares` (W,), see
+    `missing_shares`; the last word of a sentence or of the text keeps its odds.
     """
-    item, words, given = prepared.item, prepared.words, prepared.given
+    last = last_words(prepared.borders, prepared.words)
     nothing = np.eye(len(config.labels))[0]
-    probabilities = calibrated(probabilities, config.calibration_temperature)
-    last = last_words(prepared.borders, words)
-    probabilities = end_sentences(probabilities, last, config)
+    probabilities = end_sentences(probabilities.astype(np.float64), last, config)
     probabilities[sorted(prepared.forms.unbroken.difference(last))] = nothing
-    is_weighed = shares < 1
-    is_weighed[[*last, *range(len(words))[-1:]]] = False
-    weighed = probabilities[is_weighed]
-    weighed[:, 1:] *= shares[is_weighed, None]
-    probabilities[is_weighed] = weighed / weighed.sum(axis=1, keepdims=True)
+    shares = shares.copy()
+    shares[last] = 1
+    shares[-1:] = 1
+    probabilities[:, 1:] *= shares[:, None]
+    probabilities = _with_sum_1(probabilities)
     labels, shared = decode(probabilities, choice)
     # Before an empty line or another speaker a sentence ends, whatever the thresholds.
-    ending = (shared[last] * _end_sentences(config.labels)).argmax(axis=1)
+    ending = (shared[last] * _are_stops(config)).argmax(axis=1)
     labels[last] = np.where(labels[last] > 0, labels[last], ending)
-    is_free = given < 0
-    labels = np.where(is_free, labels, given)
-    labels = match_pairs(labels, shared, config.labels, is_free, item.final)
+    is_free = prepared.given < 0
+    labels = np.where(is_free, labels, prepared.given)
+    labels = match_pairs(labels, shared, config.labels, is_free, prepared.item.final)
     scores = np.where(is_free, shared[np.arange(len(labels)), labels], 1.0)
     return Decisions(labels, scores, probabilities)
 
 
 def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
     """Probabilities (W, M) of logits that were divided by a temperature (Guo et al. 2017, section 4.2)."""
-    powers = np.asarray(probabilities, dtype=np.float64) ** (1 / temperature)
-    return powers / powers.sum(axis=1, keepdims=True)
+    return _with_sum_1(np.asarray(probabilities, dtype=np.float64) ** (1 / temperature))
 
 
-def missing_shares(
-    probabilities: np.ndarray, is_given: np.ndarray, choice: Choice, temperature: float
-) -> np.ndarray:
-    """For each word of a window the share of the marks nearby that are missing, (W,).
+def _with_sum_1(rows: np.ndarray) -> np.ndarray:
+    """Probabilities (W, M) from their ratios; rows of zeros stay."""
+    return rows / np.maximum(rows.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+
+def missing_shares(probabilities: np.ndarray, is_given: np.ndarray, choice: Choice) -> np.ndarray:
+    """For each word of a window the share of the marks nearby that are missing, (W,): 1 where none is given.
 
     Whoever has written 80 % of the marks around a word would have written one there in 80 % of the cases. Those missing
     are expected of words without a mark, by `probabilities` (W, M) of the model; those `is_given` (W,) are there.
     Another given mark never raises the share, so a text that is restored twice gets nothing new. Only the words of one
     window count, so that a stream gets the marks of one call.
     """
-    expected = calibrated(probabilities, temperature)[:, choice.goes_to > 0].sum(axis=1)
+    if not is_given.any():
+        return np.ones(len(is_given))
+    expected = probabilities[:, choice.goes_to > 0].sum(axis=1, dtype=np.float64)
     expected[is_given] = 0
     n_missing = _nearby(expected)
     shares = n_missing / np.maximum(n_missing + _nearby(is_given), np.finfo(float).tiny)
@@ -212,19 +209,16 @@ def last_words(borders: Sequence[int], words: Sequence[Word]) -> list[int]:
     return sorted({bisect_right(ends, offset) - 1 for offset in borders} - {-1, len(ends) - 1})
 
 
-def _end_sentences(labels: Sequence[Label]) -> np.ndarray:
-    """Which labels (M,) write what ends a sentence."""
-    return np.array([ends_sentence(label["after"]) for label in labels])
-
-
 def end_sentences(probabilities: np.ndarray, last: list[int], config: ModelConfig) -> np.ndarray:
-    """Probabilities (W, M) in which the words `last` end sentences."""
-    is_end = _end_sentences(config.labels)
-    if last and is_end.any():
-        ending = probabilities[last] * is_end
-        sums = ending.sum(axis=1, keepdims=True)
-        probabilities[last] = ending / np.maximum(sums, np.finfo(float).tiny)
+    """Probabilities (W, M) in which the words `last` end sentences, if a label does."""
+    if (are_stops := _are_stops(config)).any():
+        probabilities[last] = _with_sum_1(probabilities[last] * are_stops)
     return probabilities
+
+
+def _are_stops(config: ModelConfig) -> np.ndarray:
+    """Which labels (M,) end a sentence."""
+    return np.isin(np.arange(len(config.labels)), stop_label_ids(config.labels))
 
 
 def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
@@ -271,7 +265,7 @@ def match_pairs(
     }
     if not partners:
         return labels
-    is_end = _end_sentences(table)[labels]
+    is_end = np.isin(labels, stop_label_ids(table))
     if final:
         is_end[-1:] = True
     borders = [0, *(np.flatnonzero(is_end) + 1)]

@@ -9,7 +9,7 @@ It knows how marks are written, and nothing of models.
 import functools
 import itertools
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from operator import itemgetter
 from typing import Any, TypedDict
 
@@ -160,13 +160,18 @@ def edited_between(text: str, edits: Sequence[Edit], start: int, end: int) -> st
 
 
 def sentence_ranges(
-    text: str, edits: Sequence[Edit], words: Sequence[Row], turns: Iterable[int] = ()
+    text: str,
+    edits: Sequence[Edit],
+    words: Sequence[Row],
+    turns: Iterable[int] = (),
+    stops: Container[str] = (),
 ) -> list[tuple[int, int]]:
     """Which words (first, end) make each sentence of a restored text; the last one may have no end.
 
     A sentence ends at a word whose label, or whose mark in the restored text, ends one, and where another speaker
     begins. Of a mark that the text had the sign counts, not its label: `;` has that of a period. The point of an
-    abbreviation ends a sentence only by its label. Edits and words are those of a result.
+    abbreviation, which is also its mark, ends a sentence only by its label: one of `stops`, the names of those that do.
+    Edits and words are those of a result.
     """
     borders = sorted(turns)
     removed = {edit["start"] for edit in edits if edit["source"] == "removal"}
@@ -174,8 +179,7 @@ def sentence_ranges(
     for index, (word, following) in enumerate(itertools.pairwise(words), start=1):
         end, next_start = word["end"], following["start"]
         is_labelled = word["source"] != "input" and (
-            ends_sentence(word["mark"])
-            or (word["label"] == "PERIOD" and text[end - 1] == ".")  # of an abbreviation
+            ends_sentence(word["mark"]) or (text[end - 1] == "." and word["label"] in stops)
         )
         has_border = bisect_left(borders, end) < bisect_right(borders, next_start)
         gap = (text[offset] for offset in range(end, next_start) if offset not in removed)

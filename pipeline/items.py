@@ -6,9 +6,12 @@ in Mandarin jieba's, not the items of "words".
 """
 
 import itertools
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from numbers import Real
 from operator import itemgetter
 from typing import Any
 
@@ -25,11 +28,24 @@ KEYS = {
     "turns": "a list of character offsets",
     "final": "True or False",
 }
+KINDS: dict[str, tuple[Any, Any]] = {  # of the value, and of its members
+    "text": (str, None),
+    "words": (list | tuple, str),
+    "known": (Mapping, int),
+    "turns": (list | tuple, int),
+    "final": (bool, None),
+}
 OTHER_DOOR = (
     "What a recogniser gives goes to punctuation_restoration.restore_transcript(restore, value)."
 )
 _HAN_END = regex.compile(r"\p{Han}\p{M}*+\Z")
 _HAN_START = regex.compile(r"\p{Han}")
+MOST_SECONDS = 1e15  # more is a mistake, and cannot be counted in milliseconds
+_CLOCK = regex.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+(?:[.,]\d+)?)[sS]?")  # 1:02:03.5, 0.5s
+_DURATION = regex.compile(r"PT(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?")  # ISO 8601
+Time = float | None  # seconds; None where nobody tells
+Times = tuple[Time, Time]  # start and end
+TimedWord = tuple[int, int, Time, Time]  # its characters and seconds: (start, end, begins, ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +59,7 @@ class Item:
     words: Sequence[Word] | None = None  # those of the text, where they are found already
     # The text with blanks in the place of all that is not said; "": all of it is said.
     audible: str = ""
-    # Of words with times: their characters and seconds, (start, end, begins, ends), in order.
-    spans: Sequence[tuple[int, int, float, float]] = ()
+    spans: Sequence[TimedWord] = ()  # of words with times, in order
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "audible", self.audible or self.text)
@@ -66,67 +81,102 @@ def read_item(given: Any) -> Item:
             "Expected a string, or a dictionary with 'text' or 'words', got "
             f"{type(given).__name__}. Pass the text itself. {OTHER_DOOR}"
         )
-    is_one = ("text" in given) != ("words" in given) and given.keys() <= KEYS.keys()
-    if not is_one or ("text" in given and "timestamps" in given):
+    has_text = "text" in given
+    has_one = has_text != ("words" in given)
+    if not has_one or given.keys() - KEYS.keys() or (has_text and "timestamps" in given):
         raise ValueError(
             "Expected a dictionary with 'text' or 'words', and perhaps with 'turns', 'final', 'known' and, beside "
             "'words', 'timestamps', got the "
             f"keys {sorted(map(str, given))}. {OTHER_DOOR}"
         )
-    for key, value in given.items():
-        is_right = _is_right(key, value)
-        if not is_right or (key == "timestamps" and len(value) != len(given["words"])):
+    for key in filter(given.__contains__, KEYS):
+        value = given[key]
+        if not _is_right(key, value, given):
             raise ValueError(
                 f"Expected {key!r} to be {KEYS[key]}, got {value!r:.80}. Correct it. {OTHER_DOOR}"
             )
-    spans: list[tuple[int, int, float, float]] = []
-    if "words" in given:
-        text = join_words(given["words"])
-        offsets = list(offsets_of(given["words"], text))
-        times = given.get("timestamps", ())
-        for word, offset, (begins, ends) in zip(given["words"], offsets, times, strict=False):
-            spans.append((offset, offset + len(word), begins, ends))
-        hidden = [
-            stretch.moved(offset)
-            for word, offset in zip(given["words"], offsets, strict=True)
-            for stretch in find_hidden(word, "word")
-        ]
-    else:
+    spans: list[TimedWord] = []
+    if has_text:
         text = given["text"]
         hidden = find_hidden(text)
-    turns = tuple(sorted({*given.get("turns", ()), *turns_in(hidden)}))
+    else:
+        words = given["words"]
+        text = join_words(words)
+        offsets = list(offsets_of(words, text))
+        hidden = [
+            stretch.moved(offset)
+            for word, offset in zip(words, offsets, strict=True)
+            for stretch in find_hidden(word, "word")
+        ]
+        times = _pairs(given.get("timestamps", ()))
+        for word, offset, (begins, ends) in zip(words, offsets, times, strict=False):
+            spans.append((offset, offset + len(word), begins, ends))
+    turns = sorted({*given.get("turns", ()), *turns_in(hidden)})
     return Item(
         text,
         given.get("known", {}),
-        turns,
+        tuple(turns),
         given.get("final", True),
         audible=audible(text, hidden),
         spans=tuple(spans),
     )
 
 
-def _is_right(key: str, value: Any) -> bool:
+def _is_right(key: str, value: Any, item: Mapping[str, Any]) -> bool:
     """Whether the value of an item's key is what `KEYS` says."""
-    if key == "text":
-        return isinstance(value, str)
-    if key == "final":
-        return isinstance(value, bool)
     if key == "timestamps":
-        return isinstance(value, (list, tuple)) and all(map(_is_time, value))
-    if not isinstance(value, Mapping if key == "known" else (list, tuple)):
-        return False
-    return all(isinstance(member, str if key == "words" else int) for member in value)
+        try:
+            return len(_pairs(value)) == len(item["words"])
+        except (TypeError, ValueError):
+            return False
+    kind, member = KINDS[key]
+    return isinstance(value, kind) and (not member or all(isinstance(one, member) for one in value))
 
 
-def _is_time(value: Any) -> bool:
-    """Whether this is a start and an end in seconds."""
-    is_pair = isinstance(value, (list, tuple)) and len(value) == 2
-    return is_pair and all(isinstance(number, (int, float)) for number in value)
+def _pairs(times: Any) -> list[Times]:
+    """Starts and ends, of lists or arrays; a TypeError or a ValueError for all else."""
+    pairs = []
+    for pair in _listed(times):
+        begins, ends = map(seconds, _listed(pair))
+        pairs.append((begins, ends))
+    return pairs
 
 
-def time_between(
-    spans: Sequence[tuple[int, int, float, float]], start: int, end: int
-) -> tuple[float, float]:
+def _listed(values: Any) -> Any:
+    """A list or a tuple as it is, an array as a list."""
+    values = values.tolist() if hasattr(values, "tolist") else values
+    if not isinstance(values, list | tuple):
+        raise TypeError
+    return values
+
+
+def seconds(value: Any, unit: float = 1.0) -> Time:
+    """A number of any kind, or a time as text, in seconds; None where it is unknown, a ValueError for all else."""
+    if isinstance(value, str):
+        value = value.strip()
+        match = _DURATION.fullmatch(value) or _CLOCK.fullmatch(value)
+        if match and not value.isdecimal():
+            parts = ((part or "0").replace(",", ".") for part in match.groups())
+            hours, minutes, rest = map(float, parts)
+            is_clock = match.re is _DURATION or match[2]
+            return round(hours * 3600 + minutes * 60 + rest * (1 if is_clock else unit), 6)
+        value = int(value) if value.isdecimal() else value
+    if value is None:
+        return None
+    value = value.item() if hasattr(value, "item") else value
+    if not isinstance(value, Real | Decimal) or isinstance(value, bool):
+        raise ValueError(
+            f"Expected times as numbers of seconds, got {value!r:.60}. Is the format right?"
+        )
+    number: Any = value
+    if number != number or abs(number) == math.inf:
+        return None
+    if abs(number) > MOST_SECONDS:
+        raise ValueError(f"Expected times below {MOST_SECONDS:.0e} seconds, got a greater number.")
+    return round(float(number) * unit, 6)
+
+
+def time_between(spans: Sequence[TimedWord], start: int, end: int) -> Times:
     """When the words that share characters `start` to `end` were said, (begins, ends) in seconds."""
     first = bisect_right(spans, start, key=itemgetter(1))
     last = bisect_left(spans, end, key=itemgetter(0))

@@ -17,8 +17,8 @@ from transformers import Pipeline
 
 from .backends import make_backend
 from .casing import capital_edits, forms_inside
+from .conventions import stop_label_ids
 from .decisions import (
-    Choice,
     PreparedItem,
     borders_of,
     decide,
@@ -213,6 +213,12 @@ class PunctuationRestorationPipeline(Pipeline):
             streamer.committed = ""
             yield {"text": step.committed, "edits": step.edits, "words": step.words}
 
+    @property
+    def stops(self) -> frozenset[str]:
+        """Names of the labels that end a sentence."""
+        labels = self.model.config.labels
+        return frozenset(labels[index]["name"] for index in stop_label_ids(labels))
+
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> None:
         """Write model, tokenizer and all their code: a folder as the Hub holds it. A file there: NotADirectoryError."""
         if os.path.isfile(save_directory):
@@ -285,22 +291,6 @@ class PunctuationRestorationPipeline(Pipeline):
     def _forward(self, model_inputs: Values) -> Values:
         return {"probabilities": self.compute(**model_inputs)}  # (B, W, M + C), labels and casings
 
-    def _missing_shares(self, windows: Sequence[Values], choice: Choice) -> np.ndarray:
-        """For each word the share of the marks nearby that are missing, (W,): 1 where the text has no marks."""
-        config, prepared = self.model.config, windows[0]["prepared"]
-        is_input = np.array([source == "input" for source in prepared.sources], dtype=bool)
-        is_given = is_input & (choice.goes_to[prepared.given] > 0)
-        if prepared.replaced or not is_given.any():
-            return np.ones(len(prepared.words))
-        shares = []
-        for window in windows:
-            place, rows = window["window"], window["probabilities"]
-            given = is_given[place.first : place.end]
-            read = rows[: len(given), : len(config.labels)]
-            share = missing_shares(read, given, choice, config.calibration_temperature)
-            shares.append(share[place.kept])
-        return np.concatenate(shares)
-
     def postprocess(
         self,
         windows: Sequence[Values],
@@ -314,23 +304,30 @@ class PunctuationRestorationPipeline(Pipeline):
         """Join the windows of one text, choose labels, and write the marks into the text."""
         config, prepared = self.model.config, windows[0]["prepared"]
         item, words = prepared.item, prepared.words
-        read = np.concatenate(
-            [window["probabilities"][window["window"].kept] for window in windows]
-        )
-        labels, casings = np.split(read, [len(config.labels)], axis=1)  # (W, M) and (W, C)
         limits = {} if thresholds == {} else {**(config.thresholds or {}), **(thresholds or {})}
         choice = make_choice(config, marks, limits)
-        shares = self._missing_shares(windows, choice)
-        decided = decide(prepared, labels, shares, config, choice)
-        rows = [config.labels[label] for label in decided.labels]
-        written = marks_of(words, rows)
+        is_input = np.array([source == "input" for source in prepared.sources], dtype=bool)
+        is_given = is_input & (choice.goes_to[prepared.given] > 0) & (not prepared.replaced)
+        rows, shares = [], []
+        for each in windows:
+            window, read = each["window"], each["probabilities"]  # with rows of padding
+            given = is_given[window.first : window.end]
+            share = missing_shares(read[: len(given), : len(config.labels)], given, choice)
+            rows.append(read[window.kept])
+            shares.append(share[window.kept])
+        labels, casings = np.split(
+            np.concatenate(rows), [len(config.labels)], axis=1
+        )  # (W, M), (W, C)
+        decided = decide(prepared, labels, np.concatenate(shares), config, choice)
+        table = [config.labels[label] for label in decided.labels]
+        written = marks_of(words, table)
         entries: list[Values] = [
             {
                 "word": item.text[word.start : word.end], "start": word.start, "end": word.end,
                 "label": row["name"], "mark": after, "score": score, "source": source,
             }
             for word, row, (_, after), score, source in zip(
-                words, rows, written, decided.scores.tolist(), prepared.sources, strict=True
+                words, table, written, decided.scores.tolist(), prepared.sources, strict=True
             )
         ]  # fmt: skip
         for entry in entries if item.spans else ():
@@ -338,7 +335,7 @@ class PunctuationRestorationPipeline(Pipeline):
         edits = restoring_edits(item.audible, words, written, entries, prepared.replaced)
         ranges = []
         if truecase or sentences:
-            ranges = sentence_ranges(item.audible, edits, entries, item.turns)
+            ranges = sentence_ranges(item.audible, edits, entries, item.turns, self.stops)
         if truecase:
             listed, addresses = config.mixed_case or (), prepared.forms.addresses
             inside = forms_inside(words, casings, listed, addresses)

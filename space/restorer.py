@@ -155,7 +155,7 @@ class PageRestorer:
         done: list[RestoredSpeech] = []
         n_before, so_far = 0, ""
         for speech in transcript.speeches:
-            done.append(RestoredSpeech(speech, [], []))
+            done.append(RestoredSpeech(speech, [], [], restore.stops))
             for part in self._parts(restore, speech.text, keywords, speech.turns):
                 done[-1].edits.extend(part["edits"])
                 done[-1].words.extend(part["words"])

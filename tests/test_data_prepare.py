@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.cli.prepare import main
-from punctuation_restoration.data.conversion import Converter, stop_label_ids
+from punctuation_restoration.data.conversion import Converter
 from punctuation_restoration.data.preparation import hold_some_out, prepare, prepared_folders, recipe_for_texts
 from punctuation_restoration.data.readers import hash_id, read_documents
 from punctuation_restoration.data.recipe import build_recipe, load_recipe, resolved_sources
@@ -213,11 +213,6 @@ def test_nothing_usable_and_foreign_folders_are_errors(
         assert mine.exists()
     with pytest.raises(ValueError, match="Expected prepared data"):
         read_index(tmp_path / "out")
-
-
-def test_stops_are_found_by_the_signs_that_labels_write() -> None:
-    labels = [{"after": ""}, {"after": ","}, {"after": "?"}, {"after": "."}, {"after": "!"}]
-    assert stop_label_ids(labels) == [2, 3, 4]
 
 
 def test_shares_are_of_all_ids_validation_stays_as_it_was_and_a_source_may_have_its_own():

@@ -1,7 +1,10 @@
 """What a caller may hand in."""
 
+import json
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from punctuation_restoration.pipeline.items import Item, join_words, read_item
@@ -57,6 +60,15 @@ def test_words_keep_their_times(restore: Any) -> None:
     words = restore(item)["words"]
     assert [word["timestamp"] for word in words] == [(0, 0.5), (1, 1.5), (1, 1.5), (2, 3.5), (4, 4.5)]
     assert "timestamp" not in restore({"words": item["words"]})["words"][0]
-    for wrong in ([], [(0, 1)] * 4, [(0, 1)] * 4 + [(0,)], [("0", 1)] * 5, None):
+    some = {"words": ["a", "b", "c"], "timestamps": np.array([[0, 0.5], [1, np.nan], [2, 3]], dtype=np.float32)}
+    for times in (
+        some["timestamps"],
+        [(np.float32(0), 0.5), [1, None], np.array([2, 3])],
+        [("0:00", "0.5s"), (1, math.nan), (2, 3)],
+    ):
+        found = restore({**some, "timestamps": times})["words"]
+        assert [word["timestamp"] for word in found] == [(0, 0.5), (1, None), (2, 3)]
+        assert json.dumps(found)
+    for wrong in ([], [(0, 1)] * 4, [(0, 1)] * 4 + [(0,)], [("soon", 1)] * 5, [(True, 1)] * 5, ["01"] * 5, None, "01"):
         with pytest.raises(ValueError, match=r"Expected 'timestamps' to be a \(start, end\) in seconds for each"):
             restore({**item, "timestamps": wrong})

@@ -1,5 +1,6 @@
 """The pipeline as a user calls it; labels are those of random weights, so only their handling is tested."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, pipeline
 
+from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.restoration_pipeline import PunctuationRestorationPipeline
 from punctuation_restoration.transcripts import read_bytes, restore_file, restore_transcript
 
@@ -150,6 +152,45 @@ def test_a_call_and_a_file_are_cut_into_the_same_sentences(tiny_pipeline):
     assert any("you; are" in one for one in expected)
     turned = {"text": text, "turns": [text.index("you")]}
     assert tiny_pipeline(turned, marks=["COMMA"], sentences=True)["sentences"][0]["text"].rstrip(",") == "hello"
+
+
+@pytest.fixture
+def renamed(tiny_model, tiny_tokenizer):
+    """The tiny pipeline with a table of labels that have other names."""
+    model = copy.deepcopy(tiny_model)
+    names = ("NONE", "KOMA", "NOKTAH", "SOAL")
+    labels = [{**label, "name": name} for label, name in zip(model.config.labels, names, strict=True)]
+    fields = {key: getattr(model.config, key) for key in ("encoder_config", "head_width", "window", "left_context")}
+    model.config = PunctuationRestorationConfig(labels=labels, right_context=4, max_window_pieces=128, **fields)
+    return pipeline("punctuation-restoration", model=model, tokenizer=tiny_tokenizer, device="cpu")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"existing": "replace", "truecase": True}, {"marks": "sentence-ends"}, {"thresholds": {"noktah": 0}}],
+    ids=str,
+)
+def test_what_labels_are_called_changes_nothing(tiny_pipeline, renamed, options):
+    text = f"{TEXT}, the u.s.a. you are\n\nhello etc. how? are you dr. the end " * 3
+    renames = dict(zip(renamed.model.config.label_names, tiny_pipeline.model.config.label_names, strict=True))
+    found = renamed(text, sentences=True, **options)
+    usual = {key: {"PERIOD": 0} if key == "thresholds" else value for key, value in options.items()}
+    expected = tiny_pipeline(text, sentences=True, **usual)
+    assert (found["text"], found["sentences"]) == (expected["text"], expected["sentences"])
+    assert [renames[word["label"]] for word in found["words"]] == [word["label"] for word in expected["words"]]
+
+
+def test_an_abbreviation_ends_a_sentence_whatever_a_stop_is_called(tiny_pipeline, renamed):
+    text = "hello etc. you are"
+    for restore, none, stop in ((tiny_pipeline, "O", "PERIOD"), (renamed, "NONE", "NOKTAH")):
+        known = {**dict.fromkeys(range(4), none), 1: stop}
+        found = restore({"text": text, "known": known}, sentences=True, truecase=True)
+        assert [sentence["text"] for sentence in found["sentences"]] == ["Hello etc.", "You are"]
+        known[1] = none
+        assert len(restore({"text": text, "known": known}, sentences=True)["sentences"]) == 1
+    transcript, _ = read_bytes(text.encode(), name="a.txt")
+    (speech,) = restore_file(renamed, transcript, marks=["NOKTAH"], thresholds={"NOKTAH": 0}).speeches
+    assert [sentence.text for sentence in speech.sentences] == ["hello.", "etc.", "you.", "are."]
 
 
 def test_recogniser_chunks_come_back_with_marks_and_their_own_times(tiny_pipeline):

@@ -9,7 +9,6 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from punctuation_restoration.data.casings import UNKNOWN
-from punctuation_restoration.data.conversion import stop_label_ids
 from punctuation_restoration.data.recipe import Augmentation, Sampling
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
 from punctuation_restoration.data.shards import (
@@ -20,6 +19,7 @@ from punctuation_restoration.data.shards import (
 )
 from punctuation_restoration.data.teacher_labels import as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
+from punctuation_restoration.pipeline.conventions import stop_label_ids
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.windows import collate
 

@@ -24,7 +24,7 @@ from punctuation_restoration.data.readers import CLITICS, SourceDocument, hash_i
 from punctuation_restoration.data.recipe import Filters, Recipe, Source
 from punctuation_restoration.data.shards import PackedDocument, Words, hash_words, make_words
 from punctuation_restoration.pipeline.casing import CAPITAL, MIXED, UPPER, stem_of
-from punctuation_restoration.pipeline.conventions import ends_sentence
+from punctuation_restoration.pipeline.conventions import stop_label_ids
 from punctuation_restoration.pipeline.items import join_words, offsets_of
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -182,8 +182,3 @@ def mapped_ahead(
     finally:  # the caller may stop early
         for future in running:
             future.cancel()
-
-
-def stop_label_ids(labels: Sequence[dict[str, str]]) -> list[int]:
-    """Ids of the labels that end a sentence: those that write a sentence-ending sign after a word."""
-    return [index for index, label in enumerate(labels) if ends_sentence(label["after"])]

@@ -13,10 +13,11 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from punctuation_restoration.data.collation import Augmenter, WindowCollator
-from punctuation_restoration.data.conversion import mapped_ahead, stop_label_ids
+from punctuation_restoration.data.conversion import mapped_ahead
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
 from punctuation_restoration.data.teacher_labels import TeacherLabels
+from punctuation_restoration.pipeline.conventions import stop_label_ids
 from punctuation_restoration.training.settings import TrainingSettings
 
 Batch = dict[str, torch.Tensor]

@@ -19,11 +19,11 @@ from accelerate import Accelerator
 from accelerate.utils import gather_object
 
 from punctuation_restoration.data.collation import WindowCollator
-from punctuation_restoration.data.conversion import stop_label_ids
 from punctuation_restoration.data.sampling import CutWindow
 from punctuation_restoration.data.shards import WordStream, check_same_words, read_index
 from punctuation_restoration.evaluation.scores import count_labels, score
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
+from punctuation_restoration.pipeline.conventions import stop_label_ids
 from punctuation_restoration.pipeline.decisions import Choice, calibrated, decode, make_choice
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.restoration_pipeline import PunctuationRestorationPipeline

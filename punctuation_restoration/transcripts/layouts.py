@@ -6,20 +6,16 @@
 """
 
 import functools
-import math
 import re
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
-from numbers import Real
 from typing import Any
 
-from .speech import Time, Times, letters
+from ..pipeline.items import Times, seconds
+from .speech import letters
 
 Members = Mapping[Any, Any]
-Keys = Mapping[
-    str, str
-]  # what a caller says: "text", "start", "end", "speaker" -> the path of keys to it
-MOST_SECONDS = 1e15  # more is a mistake, and cannot be counted in milliseconds
+# What a caller says: "text", "start", "end", "speaker" -> the path of keys to it.
+Keys = Mapping[str, str]
 FIELDS = ("text", "start", "end", "speaker")  # what `keys` may name
 # Names of texts, in small letters and without signs; the first that is there is read.
 TEXTS = (
@@ -41,9 +37,7 @@ OTHER_TIMES = {"start_offset", "end_offset", "tOffsetMs", "OffsetStartMs", "Offs
 SPEAKERS = {"speaker", "spk", "talker", "participant"}
 BESIDE_SPEAKERS = {"label", "id", "tag", "name"}
 _NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_CLOCK = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+(?:[.,]\d+)?)[sS]?")  # 1:02:03.5, 0.5s
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_DURATION = re.compile(r"PT(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?")  # ISO 8601
 
 
 @functools.lru_cache(maxsize=4096)
@@ -159,29 +153,3 @@ def as_list(values: Any) -> Any:
         return values
     inner = values.tolist() if hasattr(values, "tolist") else None
     return inner if isinstance(inner, list) else None
-
-
-def seconds(value: Any, unit: float = 1.0) -> Time:
-    """A number of any kind, or a time as text, in seconds; None where it is unknown, a ValueError for all else."""
-    if isinstance(value, str):
-        value = value.strip()
-        match = _DURATION.fullmatch(value) or _CLOCK.fullmatch(value)
-        if match and not value.isdecimal():
-            parts = ((part or "0").replace(",", ".") for part in match.groups())
-            hours, minutes, rest = map(float, parts)
-            is_clock = match.re is _DURATION or match[2]
-            return round(hours * 3600 + minutes * 60 + rest * (1 if is_clock else unit), 6)
-        value = int(value) if value.isdecimal() else value
-    if value is None:
-        return None
-    value = value.item() if hasattr(value, "item") else value
-    if not isinstance(value, Real | Decimal) or isinstance(value, bool):
-        raise ValueError(
-            f"Expected times as numbers of seconds, got {value!r:.60}. Is the format right?"
-        )
-    number: Any = value
-    if number != number or abs(number) == math.inf:
-        return None
-    if abs(number) > MOST_SECONDS:
-        raise ValueError(f"Expected times below {MOST_SECONDS:.0e} seconds, got a greater number.")
-    return round(float(number) * unit, 6)

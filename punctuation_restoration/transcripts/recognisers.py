@@ -21,6 +21,7 @@ from operator import itemgetter
 from typing import Any
 
 from ..pipeline.edits import Edit
+from ..pipeline.items import Times, seconds
 from ..pipeline.unspoken import Layout, Names, find_hidden, find_names
 from .layouts import (
     FIELDS,
@@ -32,12 +33,11 @@ from .layouts import (
     looks_like_time,
     members_of,
     plain,
-    seconds,
     speaker_in,
     times_in,
     value_at,
 )
-from .speech import Line, Span, Speech, SpeechBuilder, TimedSpan, Times, letters, spliced
+from .speech import Line, Span, Speech, SpeechBuilder, TimedSpan, letters, spliced
 
 Speaker = str | int | float | None
 Way = tuple[str | int, ...]  # keys, attributes and numbers that lead to a value

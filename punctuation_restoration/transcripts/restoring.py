@@ -109,6 +109,7 @@ class RestoredSpeech:
     speech: Speech
     edits: list[Edit]
     words: list[Mapping[str, Any]]
+    stops: frozenset[str] = frozenset()  # names of the labels that end a sentence
 
     @property
     def text(self) -> str:
@@ -154,7 +155,7 @@ class RestoredSpeech:
             times = self.clock.between(word["start"], word["end"])
             spoken.append(SpokenWord(word["start"], *times, restored, leads.get(n, "")))
             begins = ends
-        for first, end in sentence_ranges(text, self.edits, words, speech.turns):
+        for first, end in sentence_ranges(text, self.edits, words, speech.turns, self.stops):
             yield spoken[first:end]
 
 
@@ -194,7 +195,8 @@ def restore_file(
             times, which gets sentences, keeps them all the same.
         options: among them may be `on_progress`, which is called with the number of characters just done.
     """
-    speeches = [RestoredSpeech(speech, [], []) for speech in transcript.speeches]
+    stops = getattr(restore, "stops", frozenset())  # those of the pipeline
+    speeches = [RestoredSpeech(speech, [], [], stops) for speech in transcript.speeches]
     for n, result in _restored(transcript.speeches, restore, **options):
         speeches[n].edits.extend(result["edits"])
         if keep_words or (transcript.document is not None and speeches[n].speech.spans):

@@ -19,14 +19,13 @@ from typing import NamedTuple, TypeVar
 
 from ..pipeline.conventions import CLOSERS, known_marks
 from ..pipeline.edits import Edit, edited_between, follows
+from ..pipeline.items import Times
 from ..pipeline.unspoken import Hidden, audible
 
 Place = TypeVar("Place")
 Sign = tuple[str, Place]  # a letter or another sign, and where it is
 Span = tuple[int, int]  # start and end, in characters
 Change = tuple[int, int, str]  # start and end in the file, and what is written there
-Time = float | None  # seconds; None where nobody tells
-Times = tuple[Time, Time]  # start and end
 
 # Han, kana, and the wide marks written with them. (The inside of a set.)
 UNSPACED_SIGNS = "\u3001-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"

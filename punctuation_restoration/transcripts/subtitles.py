@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import regex
 
 from ..pipeline.conventions import known_marks
+from ..pipeline.items import seconds
 from ..pipeline.unspoken import ENTITY, Hidden, Names, decoded, find_hidden, find_names
 from .file_text import LINE_END, FormatError, Transcript, line_of
-from .layouts import seconds
 from .speech import Line, Run, SpeechBuilder, TimedSpan, are_unspaced
 
 # SubRip writes `00:00:01,000`, WebVTT `00:01.000` (https://www.w3.org/TR/webvtt1/#webvtt-timestamp). Both signs, times
