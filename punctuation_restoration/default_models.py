@@ -6,6 +6,7 @@ from pathlib import Path
 
 HUB_MODEL = "punctuation-restoration/en-zh-ms"
 HUB_FAST = "punctuation-restoration/en-zh-ms-fast"
+OUR_MODELS = (HUB_MODEL, HUB_FAST)
 CHECKPOINTS = Path(__file__).resolve().parents[1] / "checkpoints"  # of a checkout; a wheel has none
 HUB_ID = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 VARIABLE = "PUNCTUATION_RESTORATION_MODEL"
@@ -15,6 +16,14 @@ def place_of(hub_model: str) -> str:
     """Folder of one of our models in a checkout; outside a checkout its id on the Hub."""
     folder = CHECKPOINTS / hub_model.rpartition("/")[2]
     return str(folder) if (folder / "config.json").is_file() else hub_model
+
+
+def hub_name(model: str) -> str | None:
+    """The id on the Hub of one of our models, given by it or by its folder in a checkout; None for any other."""
+    path = Path(model).resolve()
+    return next(
+        (name for name in OUR_MODELS if model == name or path == Path(place_of(name)).resolve()), None
+    )
 
 
 DEFAULT_MODEL = os.environ.get(VARIABLE) or place_of(HUB_MODEL)
@@ -40,7 +49,7 @@ def check_model(model: str) -> None:
 
     An `OSError` if it is neither in the cache nor, as far as one request of 3 seconds tells, on the Hub.
     """
-    if model not in (HUB_MODEL, HUB_FAST):
+    if model not in OUR_MODELS:
         return
     from huggingface_hub import HfApi, try_to_load_from_cache
 

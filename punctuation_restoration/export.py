@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from .default_models import HUB_MODEL, find_model, place_of
+from .default_models import HUB_MODEL, find_model, hub_name
 from .generated_card import TERMS_FILE, is_edited, read_origin, written_card
 from .loading import add_trust_option, load_pipeline
 from .whole_files import written_whole
@@ -103,7 +103,7 @@ def own_readme(source: str) -> str | None:
     """The README of a model that has one: the project's card for the default model, or the one beside the weights."""
     from transformers.utils import cached_file
 
-    if source == HUB_MODEL or Path(source).resolve() == Path(place_of(HUB_MODEL)).resolve():
+    if hub_name(source) == HUB_MODEL:
         return project_file("model_card.md").read_text(encoding="utf-8")
     beside = cached_file(source, "README.md", _raise_exceptions_for_missing_entries=False)
     return Path(beside).read_text(encoding="utf-8") if beside else None

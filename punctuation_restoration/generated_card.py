@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .default_models import HUB_FAST, HUB_MODEL, place_of
+from .default_models import OUR_MODELS, hub_name
 
 ORIGIN_FILE = "training.json"
 TERMS_FILE = "GEMMA_TERMS_OF_USE.txt"
@@ -62,12 +62,9 @@ OTHERS = "\nThe weights were made from `{base}`, whose licence holds for them to
 
 def origin_of(start: str) -> dict[str, Any]:
     """What is known of the model or encoder that a training starts from: `base_model`, a Hub id, and its `license`."""
-    folder = Path(start)
-    for name in (HUB_MODEL, HUB_FAST):
-        if start == name or folder.resolve() == Path(place_of(name)).resolve():
-            return {"base_model": name}
-    if not folder.exists():
-        return {"base_model": start}
+    folder, ours = Path(start), hub_name(start)
+    if ours or not folder.exists():
+        return {"base_model": ours or start}
     noted = read_origin(folder)
     if not noted and (folder / "README.md").is_file():
         from huggingface_hub import metadata_load
@@ -96,7 +93,7 @@ def written_card(
     from huggingface_hub import ModelCardData
 
     base = origin.get("base_model")
-    is_ours = base in (HUB_MODEL, HUB_FAST)
+    is_ours = base in OUR_MODELS
     licence: dict[str, Any] = {"license": "cc-by-nc-4.0" if is_ours else origin.get("license")}
     if has_terms:
         licence = {

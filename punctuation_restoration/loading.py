@@ -36,23 +36,24 @@ def load_pipeline(
         ModelError: it cannot be loaded; with what to do.
         OptionError: it does not know an option, or a value cannot be.
     """
+    given = {"device": device, **construction}
+    given = {name: value for name, value in given.items() if value is not None}
     try:
         model = find_model(model)
-    except OSError as error:
-        raise ModelError(str(error)) from error
-    import transformers  # seconds to import; mistakes in options need not wait for it
-    from transformers import logging
+        import transformers  # seconds to import; a folder that is not there need not wait for it
+        from transformers import logging
 
-    from .pipeline.backends import check_device
+        from .pipeline.backends import check_device
 
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    build: Any = transformers.pipeline  # its overloads name only the tasks of transformers itself
-    construction |= {"model": model, "device": device}
-    given = {name: value for name, value in construction.items() if value is not None}
-    try:
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
         check_device(device)
-        restore = build("punctuation-restoration", trust_remote_code=trust_remote_code, **given)
+        build: Any = (
+            transformers.pipeline
+        )  # its overloads name only the tasks of transformers itself
+        restore = build(
+            "punctuation-restoration", model=model, trust_remote_code=trust_remote_code, **given
+        )
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
         reason = refused_code(error) or first_line(error)
         if not reason.startswith("Expected "):  # ours say what to do

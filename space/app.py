@@ -43,8 +43,8 @@ SERVED: dict[str, Any] = {
 AT_LAST: dict[str, Any] = {"trigger_mode": "always_last", **SERVED}
 
 EXAMPLES = {
-    "Mixed": "okay so the budget is fixed for this year 但是我们还可以改时间表对不对 boleh tak kita mula minggu depan "
-    "i think that works 好的那就这样",
+    "Mixed": "okay so the budget is fixed for this year 但是我们还可以改时间表你觉得怎么样 "
+    "boleh tak kita mula minggu depan great i think that works 好的那就这样吧",
     "English": "thank you all for coming so before we start how many of you have ever missed a train because of a "
     "comma i have and it was not my fault the sign said stop children crossing",
     "Mandarin": "大家好我今天想讲一个故事你们有没有想过为什么机器写下来的话没有标点"
@@ -70,6 +70,7 @@ NO_RECOGNISER = (
     "This page has no recogniser. Whoever runs it sets "
     f"`{sound.VARIABLE}=openai/whisper-small` to have one."
 )
+FILE_KINDS = "SRT, WebVTT, Whisper JSON and others. Times, speakers and all else stay as they are."
 FILE_EMPTY = "The file comes back here with its marks, ready to download."
 SOUND_EMPTY = "What was said comes here with its marks, ready to download as text and subtitles."
 
@@ -150,7 +151,7 @@ def _options(restorer: PageRestorer) -> list[Any]:
         ),
         gr.Checkbox(False, label="Capitals", elem_id="truecase", render=False),
         gr.Slider(
-            0, 0.95, value=0, step=0.05, label="Write a mark from this probability on", elem_id="threshold",
+            0, 0.95, value=0, step=0.05, label="Least probability of a mark", elem_id="threshold",
             info="0: the model's own settings", min_width=240, render=False,
         ),
         gr.Radio(
@@ -192,9 +193,9 @@ def _file_tab(cards: Cards, options: list[Any]) -> tuple[gr.File, gr.HTML]:
     """The file that is given, and the card of the result."""
     with gr.Row():
         with gr.Column(min_width=320):
-            label = f"SRT, WebVTT, Whisper JSON and others; up to {MAX_FILE_BYTES // 1_000_000} MB"
+            label = f"A transcript of up to {MAX_FILE_BYTES // 1_000_000} MB"
             upload = gr.File(label=label, height=180, elem_id="upload")
-            gr.Markdown("Times, speakers and all else stay as they are.")
+            gr.Markdown(FILE_KINDS)
         with gr.Column(min_width=320):
             card = _card(hint(FILE_EMPTY), "Restored file", "restored-file")
     _clear_at_once(upload, card)

@@ -37,6 +37,17 @@
     place.querySelectorAll(".choices span").forEach((one, n) => one.classList.toggle("on", n === choice[number]))
   }
 
+  // What a doubtful mark could be is shown below its word, and inside the text's edges.
+  function showChoices(event) {
+    const place = event.target.closest?.(".doubt")
+    if (!place) return
+    const listed = place.querySelector(".choices"), text = place.closest(".shown"), lines = [...place.getClientRects()]
+    const left = lines.at(-1).left - text.getBoundingClientRect().left
+    listed.style.left = `${Math.max(0, Math.min(left, text.clientWidth - listed.getBoundingClientRect().width))}px`
+  }
+  document.addEventListener("mouseover", showChoices)
+  document.addEventListener("focusin", showChoices)
+
   // A text in the encoding of the visitor's own file.
   function encoded(text, encoding) {
     if (encoding.endsWith("-sig")) text = "\ufeff" + text

@@ -26,7 +26,7 @@ from views import (
 )
 
 from punctuation_restoration import DEFAULT_MODEL, FAST
-from punctuation_restoration.default_models import HUB_FAST, HUB_MODEL, VARIABLE, check_model
+from punctuation_restoration.default_models import OUR_MODELS, VARIABLE, check_model
 from punctuation_restoration.pipeline.decisions import make_choice
 from punctuation_restoration.pipeline.restoration_pipeline import EXISTING, TASK
 from punctuation_restoration.transcripts import (
@@ -89,9 +89,9 @@ class PageRestorer:
                 f"Expected a model out of {list(self.models)}, got {model!r}. Pass one of these."
             )
         source = self.models[model]
-        ours = dict.fromkeys((HUB_MODEL, HUB_FAST), HUB_REVISION)
+        own_revision = HUB_REVISION if source in OUR_MODELS else None
         build: Any = pipeline  # its overloads name only the tasks of transformers itself
-        restore = build(TASK, model=source, revision=self.revision or ours.get(source))
+        restore = build(TASK, model=source, revision=self.revision or own_revision)
         restore("hello 你好")  # loads jieba, and spares the first visitor the wait
         return restore
 
@@ -205,8 +205,8 @@ def read_file(path: Path) -> tuple[Transcript, Encoding]:
     ending = path.suffix.lower()
     if ending in FOREIGN:
         raise ValueError(
-            f"Files of the kind {ending} cannot be read here. SRT, WebVTT, JSON and plain text can; "
-            "recordings go to the tab Sound."
+            f"Files of the kind {ending} cannot be read here. SRT, WebVTT, JSON and plain text can. "
+            "A recording must be transcribed first: see the tab Sound."
         )
     content = path.read_bytes()
     try:

@@ -180,7 +180,8 @@ def _marked(text: str, choices: Sequence[Choices]) -> Iterator[str]:
         if choice.names:
             word = LAST_WORD.search(before)
             begins = word.start() if word else len(before)
-            listed = "".join(f"<span>{html.escape(name)}</span>" for name in choice.names)
+            first, *others = (f"{html.escape(name)}</span>" for name in choice.names)
+            listed = "<span>".join([f'<span class="on">{first}', *others])
             yield f'{html.escape(before[:begins])}<span class="doubt" role="button" tabindex="0" '
             yield f'data-number="{number}">{html.escape(before[begins:])}<ins>{written}</ins>'
             yield f'<span class="choices" role="tooltip">{listed}</span></span>'

@@ -176,7 +176,7 @@ def test_a_checkpoint_of_a_training_run_is_exported_without_the_state_of_the_tra
     assert pipeline("punctuation-restoration", model=str(tmp_path / "out"))(TEXT)["text"] == tiny_pipeline(TEXT)["text"]
     # A model without a card gets a short one, the default model the project's.
     assert 'pipeline("punctuation-restoration"' in (exported / "README.md").read_text(encoding="utf-8")
-    monkeypatch.setattr(exporting, "place_of", lambda _: str(own))
+    monkeypatch.setattr("punctuation_restoration.default_models.place_of", lambda _: str(own))
     exporting.export(tmp_path / "default", own)
     assert (tmp_path / "default" / "README.md").read_bytes() == (ROOT / "model_card.md").read_bytes()
 

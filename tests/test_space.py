@@ -91,7 +91,7 @@ def test_ascii_json_and_a_text_with_numbers_of_its_own_stay_what_they_are(page_r
         ("a.srt", b"\x89PNG\r\n\x00\x00", "not a text file"),
         ("a.txt", "caf\xe9 au lait".encode("latin-1"), "not in UTF-8"),
         ("a.docx", b"PK", "Files of the kind .docx"),
-        ("a.wav", b"RIFF", "go to the tab Sound"),
+        ("a.wav", b"RIFF", "must be transcribed first: see the tab Sound"),
         ("a.json", b'{"segments": [{"text": "a', "a.json, line 1 cannot be read"),
         ("a.srt", b"1\nnever --> 00:00:02,000\nhello\n", "a.srt, line 2 cannot be read"),
         ("a.txt", b"hello " * 40_000, "240,000 characters; the page takes up to 200,000"),

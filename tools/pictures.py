@@ -27,15 +27,15 @@ def show_text(page: Page) -> None:
 def show_file(page: Page) -> None:
     """Upload subtitles and wait for them to come back."""
     page.get_by_role("tab", name="File").click()
-    page.locator("#upload input[type=file]").set_input_files(ROOT / "examples" / "inputs" / "talk.vtt")
-    page.locator("#restored-file .shown ins").first.wait_for()
+    page.locator("#upload input[type=file]").set_input_files(ROOT / "examples" / "inputs" / "talk.srt")
+    page.locator("#restored-file .shown ins:not(:empty)").first.wait_for()
     page.wait_for_timeout(1000)
 
 
 VIEWS = (
     ("space-light", show_text, "light", 1280, 720),
     ("space-file", show_file, "light", 1280, 860),
-    ("space-phone", show_text, "dark", 390, 844),
+    ("space-phone", show_text, "dark", 390, 960),
 )
 
 
@@ -51,7 +51,7 @@ def main() -> None:
             page.locator("#restored .shown").wait_for()
             show(page)
             page.screenshot(path=IMAGES / f"{name}.png")
-            Image.open(IMAGES / f"{name}.png").quantize(64).save(IMAGES / f"{name}.png", optimize=True)
+            Image.open(IMAGES / f"{name}.png").quantize(160).save(IMAGES / f"{name}.png", optimize=True)
             page.close()
         browser.close()
     served.close()

@@ -48,7 +48,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     args = _parser().parse_intermixed_args(sys.argv[1:] if argv is None else argv)
     is_named = args.output is not None
     args.into_folder = is_named and (
-        args.output.endswith((os.sep, os.altsep or os.sep)) or os.path.isdir(args.output)
+        args.output.endswith((os.sep, "/")) or os.path.isdir(args.output)
     )
     args.output = Path(args.output) if is_named else None  # which forgets a slash at the end
     args.limits = CueLimits(args.line_width, args.cue_lines, args.reading_speed)
