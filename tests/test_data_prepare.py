@@ -153,27 +153,38 @@ def test_label_files(tmp_path: Path, tiny_checkpoint: str) -> None:
 @pytest.mark.parametrize(
     ("sizes", "to_train", "held_out"),
     [
-        ([12, 4, 40, 8, 16], [12, 40, 16, 4], [8]), ([40], [36], [4]), ([20, 20], [20, 16], [4]), ([3], [3], []),
+        ([12, 4, 40, 8, 16], [4, 40, 8, 16], [12]), ([4, 3, 40, 2], [40, 2], [4, 3]), ([40, 8, 16], [40, 16], [8]),
+        ([40], [32], [8]), ([20, 30], [12, 30], [8]), ([3], [3], []),
     ],
 )  # fmt: skip
 def test_a_document_of_little_text_is_held_out_or_the_end_of_one(
     sizes: list[int], to_train: list[int], held_out: list[int]
 ) -> None:
-    """Documents of so many words, each fourth of which has a mark; a tenth of all words is wanted."""
+    """Documents of so many words, each fourth of which has a mark; about eight words are wanted."""
+    n_wanted = min(8, sum(sizes) // 3)
     labels = [np.arange(size, dtype=np.uint8) % 4 // 3 for size in sizes]
     documents = [
         PackedDocument(n, make_words(own, np.ones(len(own), np.uint8), own), n) for n, own in enumerate(labels)
     ]
-    found = [[len(document.words.labels) for document in part] for part in hold_some_out(documents, 0.1)]
-    assert [sorted(part) for part in found] == [sorted(to_train), held_out]
-    keys = [document.word_hash for part in hold_some_out(documents, 0.1) for document in part]
+    found = [[len(document.words.labels) for document in part] for part in hold_some_out(documents, n_wanted)]
+    assert [sorted(part) for part in found] == [sorted(to_train), sorted(held_out)]
+    keys = [document.word_hash for part in hold_some_out(documents, n_wanted) for document in part]
     assert len(set(keys)) == len(keys)
 
 
 def test_a_single_text_is_trained_on_and_validated(tmp_path: Path, tiny_checkpoint: str) -> None:
     (tmp_path / "one.txt").write_text(TEXT * 20, encoding="utf-8")
     [row] = prepare(recipe_for_texts([str(tmp_path / "one.txt")], "en"), tmp_path / "out", tiny_checkpoint)["sources"]
-    assert {split: row["splits"][split]["n_words"] for split in row["splits"]} == {"train": 190, "validation": 10}
+    assert {split: row["splits"][split]["n_words"] for split in row["splits"]} == {"train": 180, "validation": 20}
+
+
+def test_of_many_short_texts_a_tenth_is_held_out(tmp_path: Path, tiny_checkpoint: str) -> None:
+    """Whatever their hashes draw: of 60 texts of 10 words about 60 words."""
+    for n in range(60):
+        (tmp_path / f"{n}.txt").write_text(f"{n} hello, {TEXT}", encoding="utf-8")
+    [row] = prepare(recipe_for_texts([str(tmp_path)], "en"), tmp_path / "out", tiny_checkpoint)["sources"]
+    n_words = {split: row["splits"][split]["n_words"] for split in row["splits"]}
+    assert 0.09 < n_words["validation"] / sum(n_words.values()) < 0.15
 
 
 def test_a_run_that_begins_anew_with_other_texts_prepares_them(tmp_path: Path, tiny_checkpoint: str) -> None:

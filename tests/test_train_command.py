@@ -345,7 +345,10 @@ def test_texts_alone_are_asked_what_to_start_from(tmp_path: Path, capsys: pytest
         ({"n_vocabulary": 10**6}, "Expected piece ids below"),
         ({"pieces": "of another tokenizer"}, "Expected data with the pieces of this model"),
         ({"words_alone": True}, "Expected data with words_alone=False"),
-        ({"labels": [{"name": "X", "before": "", "after": "", "fill": "x"}]}, "Expected data with the labels"),
+        (
+            {"labels": [{"name": "X", "before": "", "after": "", "fill": "x"}]},
+            "Expected data with the labels of the model",
+        ),
     ],
 )
 def test_data_for_another_model_are_refused(

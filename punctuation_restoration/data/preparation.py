@@ -39,6 +39,8 @@ from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
 OWN_FILES = re.compile(r".+-\d{4,}\.safetensors|" + re.escape(INDEX_NAME))
 MOST_MIXED_CASE = 2_000  # words with capitals inside that are listed, those of most documents
+# Of a source that has fewer words held out than this, more documents are held out, up to its share.
+ENOUGH_HELD_OUT = 2_000
 # For less text than this, starting one more process takes longer than it saves.
 BYTES_PER_PROCESS = 2_000_000
 Label = Mapping[str, str]
@@ -46,7 +48,7 @@ Row = Mapping[str, Any]  # of a source in the index
 
 
 def recipe_for_texts(
-    paths: Sequence[str], language: str, validation: float = 0.05, **fields: Any
+    paths: Sequence[str], language: str, validation: float = 0.1, **fields: Any
 ) -> Recipe:
     """A recipe for texts of one language. A document needs one sentence end, and one to fifty marks a hundred words."""
     filters = Filters(1, min_marks_per_word=0.01)
@@ -212,7 +214,8 @@ class Preparation:
     ) -> Iterator[PackedDocument]:
         """Documents to train on; the others are added to those that are `held_out`."""
         shares = source.validation or 0.0, source.test or 0.0
-        waiting: list[PackedDocument] = []  # to train on, until a document is held out
+        waiting: list[PackedDocument] = []  # to train on, until enough words are held out
+        n_held_out = 0
         for conversion in usable:
             packed = conversion.packed
             split = shards.split_of(packed.hash, *shares)
@@ -221,38 +224,51 @@ class Preparation:
                 waiting.append(packed)
             else:
                 held_out[split].append(packed)
-            if held_out["validation"] or not source.validation:
+            if split == "validation":
+                n_held_out += n_words_of(packed)
+            if n_held_out >= ENOUGH_HELD_OUT or not source.validation:
                 yield from waiting
                 waiting.clear()
-        if waiting:
-            waiting, chosen = hold_some_out(waiting, shares[0])
+        n_words = n_held_out + sum(map(n_words_of, waiting))
+        n_wanted = min(ENOUGH_HELD_OUT, round(shares[0] * n_words)) - n_held_out
+        if waiting and n_wanted > 0:
+            waiting, chosen = hold_some_out(waiting, n_wanted)
             held_out["validation"].extend(chosen)
-            yield from waiting
+        yield from waiting
+
+
+def n_words_of(document: PackedDocument) -> int:
+    """How many words a document has."""
+    return len(document.words.labels)
 
 
 def hold_some_out(
-    documents: list[PackedDocument], share: float
+    documents: list[PackedDocument], n_wanted: int
 ) -> tuple[list[PackedDocument], list[PackedDocument]]:
-    """Documents to train on and to hold out, of a source so small that no document was drawn for validation.
+    """Documents to train on and to hold out, of a source so small that too few words were drawn for validation.
 
-    Held out is the document whose size is nearest to the share of all words. One of more than a third of all words is
-    split instead, after a mark: its last words are held out.
+    Held out are whole documents, in the order of their hashes, until there are about `n_wanted` words. Where each is
+    much larger than that, the end of the smallest one is held out, cut after a mark.
     """
-    n_words = np.array([len(document.words.labels) for document in documents])
-    wanted = share * n_words.sum()
-    index = int(np.abs(n_words - wanted).argmin())
-    chosen = documents[index]
-    others = documents[:index] + documents[index + 1 :]
-    if n_words[index] <= n_words.sum() / 3:
-        return others, [chosen]
-    first_marks = np.flatnonzero(chosen.words.labels[: int(n_words[index] - wanted)])
+    chosen: list[PackedDocument] = []
+    for document in sorted(documents, key=lambda document: document.hash):
+        n_words = n_words_of(document)
+        if n_words < 2 * n_wanted:
+            chosen.append(document)
+            n_wanted -= n_words
+    hashes = {document.hash for document in chosen}
+    if chosen:
+        return [document for document in documents if document.hash not in hashes], chosen
+    smallest = min(documents, key=n_words_of)
+    others = [document for document in documents if document is not smallest]
+    first_marks = np.flatnonzero(smallest.words.labels[:-n_wanted])
     if not len(first_marks):
         return documents, []
     parts = []
-    for words in chosen.words.parted(int(first_marks[-1]) + 1):
+    for words in smallest.words.parted(int(first_marks[-1]) + 1):
         # Its words have another hash now, the same for every tokenizer.
-        word_hash = hash_id(f"{chosen.word_hash} {len(words.labels)}")
-        parts.append(chosen._replace(words=words, word_hash=word_hash))
+        word_hash = hash_id(f"{smallest.word_hash} {len(words.labels)}")
+        parts.append(smallest._replace(words=words, word_hash=word_hash))
     return [*others, parts[0]], [parts[1]]
 
 

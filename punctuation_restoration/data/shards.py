@@ -244,9 +244,9 @@ def check_same_words(index: Index, config: Any, name: str = "MODEL") -> None:
     got = [label["name"] for label in index["labels"]]
     if expected != got:
         raise ValueError(
-            f"Expected data with the labels {expected}, got {got}. Train with the data's own labels (train.py --labels "
-            f"FILE, or a recipe that names them), or prepare the data again with --tokenizer {name} and the labels of "
-            "this run."
+            f"Expected data with the labels of the model, {expected}, got {got}. Prepare it for this model with "
+            f"`punctuation-restoration prepare --tokenizer {name}`, or give the model the labels of the data with "
+            "--labels FILE."
         )
     for key in WORD_KEYS:
         wanted = getattr(config, key)

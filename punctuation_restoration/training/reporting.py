@@ -22,6 +22,7 @@ TRACKERS = ("tensorboard", "wandb", "trackio")
 PROJECT = "punctuation-restoration"  # its name in trackers
 # Validation words of one language; on fewer a threshold that gains by chance is as likely as one that helps.
 FEW_WORDS = 5_000
+N_SHOWN = 3  # sentences before and after
 
 
 def check_trackers(names: Sequence[Any]) -> None:
@@ -122,7 +123,7 @@ def said_of(scores: Mapping[str, Any]) -> str:
         return "validation F1 not measured: no validation documents; best is the last"
     line = "validation F1 " + ", ".join(f"{name} {row['f1']:.1f}" for name, row in languages)
     if "casings_f1" in scores:
-        line += f"; of words with capitals {scores['casings_f1']:.1f}"
+        line += f"; F1 of capitals {scores['casings_f1']:.1f}"
     return line
 
 
@@ -146,10 +147,12 @@ def last_words(
         n_words = min(row["n_words"] for row in best["validation"]["languages"].values())
         if n_words < FEW_WORDS:
             lines.append(
-                f"Measured on {n_words:,} words only: F1 and thresholds are rough. More text, or "
-                "`punctuation-restoration prepare --validation 0.2`, makes them surer."
+                f"Measured on {n_words:,} words only: F1 and thresholds are rough. More text makes them surer."
             )
-        for old, new in zip((before or best)["restored"], best["restored"], strict=True):
+        pairs = list(zip((before or best)["restored"], best["restored"], strict=True))
+        # Those that have changed say more than those that have not.
+        pairs.sort(key=lambda pair: pair[0] == pair[1])
+        for old, new in pairs[:N_SHOWN]:
             lines += [f"  before  {old}", f"  after   {new}"] if before else [f"  {new}"]
     else:
         lines.append(f"Saved in {best_folder}. F1 was not measured: no validation documents.")

@@ -31,7 +31,7 @@ from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.windows import batches_by_length, windows_of
 
 BATCH_PIECES = 4096
-N_SAMPLES = 3  # sentences that a run shows before and after
+N_SAMPLES = 24  # sentences, of which a run shows three before and after
 LEAST_WORDS, MOST_WORDS = 6, 25  # of each
 # Thresholds that are tried. A higher one than a half would refuse a mark that is likelier than all others together.
 GRID = tuple(round(0.2 + 0.025 * step, 3) for step in range(13))  # 0.2 to 0.5
