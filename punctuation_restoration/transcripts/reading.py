@@ -4,12 +4,12 @@ The only module that knows all the readers; plain text it reads itself.
 """
 
 import re
-from collections.abc import Mapping
 from pathlib import PurePath
 
 from ..pipeline.unspoken import find_hidden
 from .file_text import Encoding, FormatError, Transcript, decode_bytes
 from .json_files import read_json, read_json_lines
+from .layouts import Keys
 from .speech import Line, SpeechBuilder
 from .subtitles import read_srt, read_vtt
 
@@ -61,7 +61,7 @@ def sniff_format(source: str) -> str:
     return "txt"
 
 
-def read_source(source: str, file_format: str, keys: Mapping[str, str] | None = None) -> Transcript:
+def read_source(source: str, file_format: str, keys: Keys | None = None) -> Transcript:
     """Read a file's text, with its own line ends; `keys` are those of `restore_transcript`, for JSON.
 
     Raises:
@@ -83,7 +83,7 @@ def read_bytes(
     *,
     name: str | None = None,
     encoding: str | None = None,
-    keys: Mapping[str, str] | None = None,
+    keys: Keys | None = None,
 ) -> tuple[Transcript, Encoding]:
     """Read a file's bytes; the format is taken from `name`, or found, where it is not given.
 

@@ -15,15 +15,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ..pipeline.conventions import CLOSERS, known_marks
 from ..pipeline.edits import Edit, edited_between, follows
 from ..pipeline.items import Times
 from ..pipeline.unspoken import Hidden, audible
 
-Place = TypeVar("Place")
-Sign = tuple[str, Place]  # a letter or another sign, and where it is
+Signs = Iterator[tuple[str, Any]]  # letters and other signs, and where each of them is
 Span = tuple[int, int]  # start and end, in characters
 Change = tuple[int, int, str]  # start and end in the file, and what is written there
 
@@ -112,7 +111,7 @@ class Line:
         """Its letters and signs, small: all of them, or those that are said."""
         return "".join((self.text if with_hidden else self.spoken).lower().split())
 
-    def signs(self, with_hidden: bool) -> Iterator[Sign[int]]:
+    def signs(self, with_hidden: bool) -> Signs:
         """The same one by one, each with its index."""
         for index, sign in enumerate(self.text if with_hidden else self.spoken):
             if not sign.isspace():
@@ -133,7 +132,7 @@ class Said(NamedTuple):
         start, end, at = self.parts[-1]
         return self.parts[0][2], at + end - start
 
-    def signs(self, with_hidden: bool) -> Iterator[Sign[int | None]]:
+    def signs(self, with_hidden: bool) -> Signs:
         """Its letters and signs, small, each with its offset in the text; None where it is hidden."""
         offsets: list[int | None] = [None] * len(self.line.text)
         for start, end, at in self.parts:
@@ -160,14 +159,8 @@ class Speech:
         self.turns = sorted({*self.turns, *begins})
 
     def add_runs(self, runs: Iterable[Run]) -> None:
-        """Append runs; one that goes on where the last one ended becomes part of it."""
-        for run in runs:
-            before = Run(*(self.runs[-4:] or (0, 0, -1, -1)))
-            goes_on = (before.end, before.source_end) == (run.start, run.source_start)
-            if goes_on and before.is_plain and run.is_plain:
-                self.runs[-3], self.runs[-1] = run.end, run.source_end
-            else:
-                self.runs.extend(run)
+        """Note where more of the text, or of its copies, is in the source."""
+        self.runs.extend(itertools.chain.from_iterable(runs))
 
     def source_edits(self, edits: Sequence[Edit]) -> list[Change]:
         """What the edits change in the file, in each copy; blanks between cues have no place there."""
@@ -287,12 +280,7 @@ class SpeechBuilder:
             ranges[n] = (ranges[n][0] if ranges[n][1] else at, end + 1)
         return ranges
 
-    def _paired(
-        self,
-        ours: Iterable[Sign[tuple[int, int]]],
-        theirs: Iterable[Sign[int | None]],
-        copies: Sequence[Line],
-    ) -> Iterator[tuple[Sign[tuple[int, int]], Sign[int | None]]]:
+    def _paired(self, ours: Signs, theirs: Signs, copies: Sequence[Line]) -> Iterator[Any]:
         """The same letters in both, with the signs after each where they are the same, too.
 
         Where others follow a letter, the place for the marks of the original is noted.
@@ -338,9 +326,9 @@ def are_unspaced(signs: str) -> bool:
     return _UNPARTED.match(signs) is not None
 
 
-def _by_letter(signs: Iterable[Sign[Place]]) -> Iterator[list[Sign[Place]]]:
+def _by_letter(signs: Signs) -> Iterator[list[tuple[str, Any]]]:
     """Each letter with the signs that follow it; first the signs before all letters."""
-    group: list[Sign[Place]] = []
+    group: list[tuple[str, Any]] = []
     for sign in signs:
         if sign[0].isalnum():
             yield group

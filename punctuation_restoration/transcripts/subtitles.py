@@ -119,15 +119,13 @@ def _heads(source: str, start: int, end: int) -> Iterator[re.Match[str]]:
 
 def _cues(source: str, cue_format: str, start: int, end: int) -> Iterator[Cue]:
     """The cues between two offsets; the text of each goes on up to the next one's number and times."""
-    heads = _heads(source, start, end)
-    first = next(heads, None)
-    if first is None:
+    heads: list[Any] = [*_heads(source, start, end), None]
+    if heads[0] is None:
         _text_end(source, cue_format, start, end)
         return
     # Of cues without numbers, a number above the next one's times may be said.
-    next_from = "number" if first["number"] else "times"
-    pairs: Iterator[Any] = itertools.pairwise([first, *heads, None])
-    for head, following in pairs:
+    next_from = "number" if heads[0]["number"] else "times"
+    for head, following in itertools.pairwise(heads):
         body_end = end
         if following is not None:
             body_end = following.start(next_from if following["number"] else "times")
@@ -165,12 +163,10 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
     shown = ((cue, _shown_text(cue_format, source, cue)) for cue in cues)
     first = list(itertools.islice(shown, _N_LOOKED_AT))
     names = find_names((text.text for _, text in first), are_cues=True)
-    read = [(cue, _lines(text, names)) for cue, text in first]
-    rest = ((cue, _lines(text, names)) for cue, text in shown)
-    track = _CueTrack(_scrolls([_texts(lines) for _, lines in read]))
+    track = _CueTrack(_scrolls([_texts(_lines(text, names)) for _, text in first]))
     warnings: list[str] = []
     line_number, before = 1, Cue(0, 0.0, 0.0, 0, 0)
-    for cue, lines in itertools.chain(read, rest):
+    for cue, shown_text in itertools.chain(first, shown):
         line_number += line_of(source, cue.times_at, before.times_at) - 1
         about = f"line {line_number}: the cue"
         if cue.begins < before.begins:
@@ -180,7 +176,7 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
         text = source[cue.start : cue.end].strip()
         if not text:
             warnings.append(f"{about} has no text")
-        track.add(cue, lines, text)
+        track.add(cue, _lines(shown_text, names), text)
         before = cue
     track.say()
     speeches = [track.builder.build()] if track.builder.length else []
