@@ -278,16 +278,13 @@ def with_signs_read(text: str) -> str:
 
 def _hidden(match: regex.Match[str]) -> Hidden:
     """What a pattern found inside a line; what is said there, too."""
-    kind, read = match.lastgroup, ""
+    kind = str(match.lastgroup)
     start, end = match.span()
+    read = {"word": _A_WORD, "joint": _JOINER}.get(kind, "")
     if kind == "entity":
-        text = match.string
-        read = _said(decoded(match.group()), text[start - 1 : start], text[end : end + 1])
-    elif kind == "word":
-        read = _A_WORD
-    elif kind == "joint":
-        read = _JOINER
-    return Hidden(start, end, "sign" if read else str(kind), read=read)
+        around = match.string[start - 1 : start] + match.string[end : end + 1]
+        read = _said(decoded(match.group()), around)
+    return Hidden(start, end, "sign" if read else kind, read=read)
 
 
 def decoded(entity: str) -> str:
@@ -297,14 +294,13 @@ def decoded(entity: str) -> str:
     return entity
 
 
-def _said(sign: str, before: str, after: str) -> str:
+def _said(sign: str, around: str) -> str:
     """What is read for a character between two others: letters, and signs inside a word."""
     if sign.isalnum():
         return sign
-    is_inside = _PATTERNS["INSIDE_WORD"].fullmatch(before + after)
-    if is_inside and sign in "'’‘":
-        return "ʼ"  # a letter, which the model is shown as an apostrophe
-    return "&" if is_inside and sign == "&" else ""
+    # ʼ is a letter, which the model is shown as an apostrophe.
+    inside_word = {"&": "&", "'": "ʼ", "’": "ʼ", "‘": "ʼ"}
+    return inside_word.get(sign, "") if _PATTERNS["INSIDE_WORD"].fullmatch(around) else ""
 
 
 def _opening(text: str, start: int, end: int, layout: Layout, names: Names) -> list[Hidden]:

@@ -125,18 +125,16 @@ def _values(text: str, line: int = 1) -> Iterator[Any]:
             value, position = _DECODER.raw_decode(text, position)
             if _is_deep([value]):
                 raise ValueError(f"Expected JSON nested at most {_DEEPEST} deep, got more.")
-        except json.JSONDecodeError as error:
-            at = error.pos
-            problem = f"Expected JSON, got {text[at : at + 20]!r} in column {error.colno}"
-            what_to_do = ""
-            if not text[at:].strip() or error.msg.startswith("Unterminated string"):
-                problem = "Expected the rest of the JSON, got the end of the file"
-                what_to_do = " Is it cut off?"
-            problem = f"{problem} ({error.msg.lower()}).{what_to_do}"
-            raise FormatError(problem, line=line - 1 + line_of(text, at)) from error
         except (ValueError, RecursionError) as error:
-            is_deep = isinstance(error, RecursionError)
-            problem = "Expected JSON nested less deeply than this." if is_deep else str(error)
+            problem = str(error)
+            if isinstance(error, RecursionError):
+                problem = "Expected JSON nested less deeply than this."
+            elif isinstance(error, json.JSONDecodeError):
+                at, why = error.pos, f"({error.msg.lower()})."
+                problem = f"Expected JSON, got {text[at : at + 20]!r} in column {error.colno} {why}"
+                if not text[at:].strip() or error.msg.startswith("Unterminated string"):
+                    expected = "Expected the rest of the JSON, got the end of the file"
+                    problem = f"{expected} {why} Is it cut off?"
             raise FormatError(problem, line=line - 1 + line_of(text, at)) from error
         yield value
 

@@ -36,23 +36,24 @@ ROLES = (("start", STARTS), ("end", ENDS), ("length", LENGTHS), ("bare", {""}))
 OTHER_TIMES = {"start_offset", "end_offset", "tOffsetMs", "OffsetStartMs", "OffsetEndMs"}
 SPEAKERS = {"speaker", "spk", "talker", "participant"}
 BESIDE_SPEAKERS = {"label", "id", "tag", "name"}
+of_a_key = functools.lru_cache(maxsize=4096)  # files have few keys, each in every entry
 _NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-@functools.lru_cache(maxsize=4096)
+@of_a_key
 def plain(key: Any) -> str:
     """A key in small letters, without signs."""
     return letters(str(key))
 
 
-@functools.lru_cache(maxsize=4096)
+@of_a_key
 def _names(key: Any) -> frozenset[str]:
     """The words of a key: "start" and "time" of `startTime`."""
     return frozenset(map(str.lower, _NAME.findall(str(key))))
 
 
-@functools.lru_cache(maxsize=4096)
+@of_a_key
 def time_role(key: Any) -> tuple[str, float]:
     """What a key tells of a time, "start", "end", "length", "bare" or "" (nothing), and its unit in seconds."""
     names = _names(key)
@@ -68,7 +69,7 @@ def looks_like_time(key: Any) -> bool:
     return not is_known and bool(_names(key) & (STARTS | ENDS | BARE))
 
 
-@functools.lru_cache(maxsize=4096)
+@of_a_key
 def _tells_speaker(key: Any) -> bool:
     names = _names(key)
     return bool(names & SPEAKERS) and names <= SPEAKERS | BESIDE_SPEAKERS
