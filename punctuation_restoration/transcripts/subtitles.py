@@ -46,6 +46,7 @@ _DAMAGED_TIMES = re.compile(
     r"|(?:(?<=\n\n)|(?<=\n\r\n))[ \t]*\d+[ \t]*\r?\n[ \t]*\d+:\d+:\d+.*$",
     re.MULTILINE,
 )
+_SIGNS_OF_TIMES = "0123456789:,.- \t\r\n"
 _NUMBER_ALONE = re.compile(r"(?<=\n)[ \t]*\r{0,2}\n[ \t]*(\d++)[ \t]*(?=[\r\n]|\Z)")
 
 # SubRip has no standard; "<" may be a plain sign there, so only tags that players know are tags.
@@ -133,6 +134,8 @@ def _cues(source: str, cue_format: str, start: int, end: int) -> Iterator[Cue]:
         times = _TIMES.fullmatch(head["times"])
         begins, ends = (seconds(time) or 0.0 for time in times.groups()) if times else (0.0, -1.0)
         if ends < begins:
+            if head.start() > start and not source[head.end() :].strip():
+                return  # the file breaks off in these times
             wanted = f"cue times such as {_EXAMPLES[cue_format]}"
             wanted = "a cue that ends after it begins" if times else wanted
             line = line_of(source, head.start("times"))
@@ -141,21 +144,22 @@ def _cues(source: str, cue_format: str, start: int, end: int) -> Iterator[Cue]:
 
 
 def _text_end(source: str, cue_format: str, start: int, end: int, number: str | None = None) -> int:
-    """Where the text of the cue of this number ends: a file that breaks off may end with the next cue's number.
+    """Where the text of the cue of this number ends: in a file that breaks off, above the next cue's number.
 
     Times of another cue that are damaged in it, or missing below the next number, are a `FormatError`.
     """
+    numbers = _NUMBER_ALONE.finditer(source, start, end) if number else iter(())
+    following = next((one for one in numbers if int(one[1]) == int(number or 0) + 1), None)
+    if following and not source[following.end() :].strip(_SIGNS_OF_TIMES):
+        return following.start(1)
     if damaged := _DAMAGED_TIMES.search(source[start:end]):
         shown = damaged.group().splitlines()[-1].strip()
         line = line_of(source, start + damaged.end() - len(shown))
         expected = f"Expected cue times such as {_EXAMPLES[cue_format]}, got {shown!r:.80}."
         raise FormatError(expected, line=line)
-    for alone in _NUMBER_ALONE.finditer(source, start, end) if number else ():
-        if int(alone[1]) == int(number or 0) + 1:
-            if not source[alone.end() :].strip():
-                return alone.start(1)
-            expected = f"Expected cue times below the number {alone[1]}, got none."
-            raise FormatError(expected, line=line_of(source, alone.start(1)))
+    if following:
+        expected = f"Expected cue times below the number {following[1]}, got none."
+        raise FormatError(expected, line=line_of(source, following.start(1)))
     return end
 
 
