@@ -22,7 +22,8 @@ def hub_name(model: str) -> str | None:
     """The id on the Hub of one of our models, given by it or by its folder in a checkout; None for any other."""
     path = Path(model).resolve()
     return next(
-        (name for name in OUR_MODELS if model == name or path == Path(place_of(name)).resolve()), None
+        (name for name in OUR_MODELS if model == name or path == Path(place_of(name)).resolve()),
+        None,
     )
 
 

@@ -130,15 +130,16 @@ def numbered(
     """
     capitals = {edit["start"]: edit for edit in edits if edit["source"] == "truecase"}
     others = [edit for edit in edits if edit["source"] != "truecase"]
-    for offset, doubt in doubts.items():
-        if not doubt.choices.signs[0]:
+    for offset, missing in doubts.items():
+        if not missing.choices.signs[0]:
             others.append(make_edit(offset, "", "", "model", "O"))
     for index, mark in enumerate(others):
         if not mark["label"] or not follows(mark):
             continue
-        doubt, number = doubts.get(mark["start"]), len(choices)
-        if not doubt or doubt.choices.signs[0] != mark["inserted"]:
-            doubt = Doubt(Choices([mark["inserted"]]))
+        number, sure = len(choices), Doubt(Choices([mark["inserted"]]))
+        doubt = doubts.get(mark["start"], sure)
+        if doubt.choices.signs[0] != mark["inserted"]:
+            doubt = sure
         choices.append(doubt.choices)
         others[index] = _with_number(mark, number)
         if doubt.letter:
