@@ -155,7 +155,7 @@ def decide(
     probabilities = _with_sum_1(probabilities)
     labels, shared = decode(probabilities, choice)
     # Before an empty line or another speaker a sentence ends, whatever the thresholds.
-    ending = (shared[last] * _are_stops(config)).argmax(axis=1)
+    ending = (shared[last] * stop_labels(config.labels)).argmax(axis=1)
     labels[last] = np.where(labels[last] > 0, labels[last], ending)
     is_free = prepared.given < 0
     labels = np.where(is_free, labels, prepared.given)
@@ -211,14 +211,14 @@ def last_words(borders: Sequence[int], words: Sequence[Word]) -> list[int]:
 
 def end_sentences(probabilities: np.ndarray, last: list[int], config: ModelConfig) -> np.ndarray:
     """Probabilities (W, M) in which the words `last` end sentences, if a label does."""
-    if (are_stops := _are_stops(config)).any():
+    if (are_stops := stop_labels(config.labels)).any():
         probabilities[last] = _with_sum_1(probabilities[last] * are_stops)
     return probabilities
 
 
-def _are_stops(config: ModelConfig) -> np.ndarray:
+def stop_labels(labels: Sequence[Label]) -> np.ndarray:
     """Which labels (M,) end a sentence."""
-    return np.isin(np.arange(len(config.labels)), stop_label_ids(config.labels))
+    return np.isin(np.arange(len(labels)), stop_label_ids(labels))
 
 
 def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
@@ -265,7 +265,7 @@ def match_pairs(
     }
     if not partners:
         return labels
-    is_end = np.isin(labels, stop_label_ids(table))
+    is_end = stop_labels(table)[labels]
     if final:
         is_end[-1:] = True
     borders = [0, *(np.flatnonzero(is_end) + 1)]

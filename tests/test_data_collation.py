@@ -1,7 +1,6 @@
 """Batches: words changed first, the ids that serving builds, labels shown in some slots, padding counted nowhere."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -64,7 +63,7 @@ def test_filled_slots_show_their_label_and_are_not_scored(slots: SlotEncoder) ->
         assert labels.count(NOT_SCORED) < 9
         n_filled += labels.count(NOT_SCORED)
     assert 0.3 < n_filled / (40 * 9) < 0.6  # the mean share of a uniform draw from 0 to 1, one slot always left
-    to_evaluate = replace(window(slots, 9), seed=())
+    to_evaluate = window(slots, 9)._replace(seed=())
     assert collator([to_evaluate])["labels"].tolist() == [LABELS]  # it shows none
     half = WindowCollator(slots, filled_windows=0.5, max_filled=1.0)
     assert 0.3 < np.mean([NOT_SCORED in half([window(slots, 9, seed)])["labels"] for seed in range(200)]) < 0.6
@@ -96,7 +95,7 @@ def test_words_are_substituted_deleted_or_get_an_unknown_word_before_them(
 def test_the_last_word_left_is_never_removed() -> None:
     augmenter = Augmenter(Augmentation(rate=1.0, substitute=0.0, delete=1.0), UNK, np.arange(5, 99))
     assert words(augmenter(packed()).words) == [([10], 0)]
-    assert augmenter(window := replace(packed(), seed=())) is window  # without a seed nothing is drawn
+    assert augmenter(window := packed()._replace(seed=())) is window  # without a seed nothing is drawn
 
 
 def test_a_text_whose_last_word_is_removed_goes_on() -> None:

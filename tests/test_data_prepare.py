@@ -13,9 +13,9 @@ from transformers import AutoConfig, AutoTokenizer
 from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.cli.prepare import main
 from punctuation_restoration.data.conversion import Converter
-from punctuation_restoration.data.preparation import hold_some_out, prepare, prepared_folders, recipe_for_texts
+from punctuation_restoration.data.preparation import hold_some_out, prepare, prepared_folders
 from punctuation_restoration.data.readers import hash_id, read_documents
-from punctuation_restoration.data.recipe import build_recipe, load_recipe, resolved_sources
+from punctuation_restoration.data.recipe import build_recipe, load_recipe, recipe_for_texts, resolved_sources
 from punctuation_restoration.data.shards import (
     PackedDocument,
     make_words,

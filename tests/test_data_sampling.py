@@ -45,7 +45,7 @@ def index(tmp_path: Path) -> dict[str, Any]:
 
 
 def sampler(index: dict[str, Any], pieces: int = 512, **fields: Any) -> WindowSampler:
-    return WindowSampler(index, Sampling(**{"lengths": {32: 0.5, 64: 0.5}, **fields}), pieces, STOPS, seed=3)
+    return WindowSampler(index, Sampling(**{"lengths": {32: 0.5, 64: 0.5}, **fields}), pieces, seed=3)
 
 
 def windows(sampler: WindowSampler, steps: range) -> list[CutWindow]:
@@ -154,7 +154,7 @@ def test_no_source_is_read_more_often_than_max_passes_allow(tmp_path: Path) -> N
 
     def passes(n_steps: int, max_passes: float | None) -> dict[str, float]:
         sampling = Sampling(lengths={32: 1.0}, language_weights={"en": 1.0, "ms": 9.0}, max_passes=max_passes)
-        drawn = WindowSampler(index, sampling, 960, STOPS, 3, n_steps)
+        drawn = WindowSampler(index, sampling, 960, 3, n_steps)
         read = dict.fromkeys(n_words, 0)
         names = [row["name"] for row in sorted(rows, key=lambda row: row["language"])]
         for step in range(n_steps):

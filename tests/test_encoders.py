@@ -5,7 +5,8 @@ import torch
 from transformers import AutoConfig, AutoModel, AutoTokenizer, Cache, pipeline
 
 from punctuation_restoration.cli.train import main
-from punctuation_restoration.data.preparation import prepare, recipe_for_texts
+from punctuation_restoration.data.preparation import prepare
+from punctuation_restoration.data.recipe import recipe_for_texts
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.encoders import compile_layers
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel

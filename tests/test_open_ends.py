@@ -8,6 +8,7 @@ import pytest
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.data.shards import PackedDocument, make_words, read_index, write_index, write_split
+from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 from punctuation_restoration.training.validation import source_windows
@@ -52,8 +53,8 @@ def index(tmp_path: Any) -> dict[str, Any]:
     ]
     splits = {split: write_split(tmp_path, split, documents) for split in ("train", "validation")}
     row = {"name": "some", "language": "en", "weight": 1.0, "splits": splits}
-    words = {"words_alone": False}
-    write_index(tmp_path, {"labels": [], **words, "n_vocabulary": 1 << 16, "languages": ["en"], "sources": [row]})
+    words = {"labels": DEFAULT_LABELS, "words_alone": False}
+    write_index(tmp_path, {**words, "n_vocabulary": 1 << 16, "languages": ["en"], "sources": [row]})
     return read_index(tmp_path)
 
 
@@ -70,7 +71,7 @@ def test_a_window_is_over_where_it_was_cut_behind_a_sentence(
 ) -> None:
     nothing = {"document_starts": 0.0, "document_ends": 0.0, "sentence_ends": 0.0, "sentence_starts": 0.0}
     sampling = Sampling(lengths={20: 1.0}, **{**nothing, "utterances": 0.0, **shares})
-    sampler = WindowSampler(index, sampling, 200, STOPS, seed=1)
+    sampler = WindowSampler(index, sampling, 200, seed=1)
     plans = map(sampler.plan, range(30))
     windows = [sampler.cut(plan, row) for plan in plans for row in range(len(plan))]
     if expected == "open":
@@ -87,10 +88,10 @@ def test_held_out_documents_are_over_at_their_end_and_not_where_they_are_cut(
     config = type(tiny_config)(**{**tiny_config.to_dict(), "window": 40, "left_context": 2, "right_context": 2})
     path = index["sources"][0]["splits"]["validation"]["shards"][0]["file"]
     slots = SlotEncoder(tiny_tokenizer, config)
-    found = [scored.window.is_over for scored in source_windows(path, slots)]
+    found = [window.is_over for window in source_windows(path, slots)]
     assert sum(found) == 3
     assert found[-1]
-    assert not any(scored.window.is_over for scored in source_windows(path, slots, n_words=90))
+    assert not any(window.is_over for window in source_windows(path, slots, n_words=90))
 
 
 def test_an_item_that_is_not_final_and_a_stream_that_breaks_off_are_what_final_false_says(tiny_pipeline: Any) -> None:

@@ -9,8 +9,8 @@ from spanish import IDS, LABEL_KEYS, LABELS, NAMES
 from training_runs import arguments
 
 from punctuation_restoration.cli.train import main as run_training
-from punctuation_restoration.data.preparation import prepare, recipe_for_texts
-from punctuation_restoration.data.recipe import build_recipe
+from punctuation_restoration.data.preparation import prepare
+from punctuation_restoration.data.recipe import build_recipe, recipe_for_texts
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.training.building import with_labels
 

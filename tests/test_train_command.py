@@ -23,8 +23,8 @@ from punctuation_restoration.cli.commands import finish
 from punctuation_restoration.cli.prepare import main as run_preparation
 from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.cli.train import parse_args
-from punctuation_restoration.data.preparation import prepare, recipe_for_texts
-from punctuation_restoration.data.recipe import Recipe
+from punctuation_restoration.data.preparation import prepare
+from punctuation_restoration.data.recipe import Recipe, recipe_for_texts
 from punctuation_restoration.data.shards import open_shard, read_index, save_arrays
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training import train as call_training

@@ -14,8 +14,8 @@ from transformers import pipeline
 from punctuation_restoration.cli.label import main as label
 from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.collation import WindowCollator
-from punctuation_restoration.data.preparation import prepare, recipe_for_texts
-from punctuation_restoration.data.recipe import Sampling
+from punctuation_restoration.data.preparation import prepare
+from punctuation_restoration.data.recipe import Sampling, recipe_for_texts
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.data.shards import document_borders, hash_words, open_shard, read_index
 from punctuation_restoration.data.teacher_labels import TeacherLabels, as_bytes, as_probabilities
@@ -96,7 +96,7 @@ def test_labels_of_another_model_are_not_mixed_in(prepared, soft, tiny_checkpoin
 
 def test_batches_carry_what_was_said_of_their_words(soft, prepared, tiny_tokenizer, tiny_config):
     sampling, of_shard = Sampling(lengths={48: 1.0}, utterances=0.3), TeacherLabels(soft, NAMES).of_shard
-    sampler = WindowSampler(read_index(prepared), sampling, 200, [2, 3], 5, teacher_labels=of_shard)
+    sampler = WindowSampler(read_index(prepared), sampling, 200, 5, teacher_labels=of_shard)
     collator = WindowCollator(SlotEncoder(tiny_tokenizer, tiny_config))
     for plan in map(sampler.plan, range(12)):
         windows = [sampler.cut(plan, row) for row in range(len(plan))]

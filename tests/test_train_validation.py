@@ -10,8 +10,8 @@ from safetensors.torch import load_file
 from training_runs import first_shard
 from transformers import AutoTokenizer, pipeline
 
-from punctuation_restoration.data.preparation import prepare, recipe_for_texts
-from punctuation_restoration.data.recipe import Recipe, Sampling
+from punctuation_restoration.data.preparation import prepare
+from punctuation_restoration.data.recipe import Recipe, Sampling, recipe_for_texts
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
@@ -43,10 +43,10 @@ def test_validation_and_serving_cut_the_same_windows_and_training_none_longer(mo
     served = list(restore.preprocess(text, existing="replace"))
     checked = source_windows(first_shard(data), slots)
     assert len(served) > 5
-    assert [one["window"].kept for one in served] == [one.kept for one in checked]
+    assert [one["window"].kept for one in served] == [one.scored for one in checked]
     for one, other in zip(served, checked, strict=True):
         assert len(one["input_ids"]) <= slots.config.max_window_pieces
-        assert one["window"].end - one["window"].first == len(other.window.words.labels)
+        assert one["window"].end - one["window"].first == len(other.words.labels)
     recipe = Recipe("r", (), sampling=Sampling(filled_windows=0.0))  # marks that are shown come on top
     batches = batch_source(TrainingSettings(pieces_per_batch=200), recipe, data, slots)
     widths = [batch["input_ids"].shape[1] for step in range(5) for batch in batches[step]]

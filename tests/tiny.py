@@ -18,7 +18,8 @@ from transformers import AutoTokenizer, BertConfig, PreTrainedTokenizerFast, pip
 
 import punctuation_restoration  # noqa: F401  (registers the task)
 from punctuation_restoration.cli import punctuate
-from punctuation_restoration.data.preparation import prepare, recipe_for_texts
+from punctuation_restoration.data.preparation import prepare
+from punctuation_restoration.data.recipe import recipe_for_texts
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 

@@ -10,11 +10,14 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from punctuation_restoration.cli.commands import finish
-from punctuation_restoration.data.readers import list_files
-from punctuation_restoration.data.recipe import load_recipe, read_labels, text_files
+from punctuation_restoration.data.recipe import (
+    load_recipe,
+    read_labels,
+    recipe_for_texts,
+    text_files,
+)
 from punctuation_restoration.loading import add_trust_option
 
 
@@ -45,22 +48,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _prepare(args: argparse.Namespace) -> None:
     """Prepare the data; whatever is missing is told before anything is loaded that takes seconds."""
-    changes: dict[str, Any] = {}
-    if args.recipe:
-        recipe = load_recipe(args.recipe)
-        text_files(recipe)
-    for path in args.texts or ():
-        list_files(Path(path))
-    from punctuation_restoration.data.preparation import prepare, recipe_for_texts
-
-    if args.texts:
-        recipe = recipe_for_texts(args.texts, args.language)
+    recipe = recipe_for_texts(args.texts, args.language) if args.texts else load_recipe(args.recipe)
+    shares = {"validation": args.validation, "test": args.test}
+    recipe = replace(recipe, **{name: share for name, share in shares.items() if share is not None})
     if args.labels:
-        changes["model"] = {**recipe.model, **read_labels(args.labels)}
-    for split in ("validation", "test"):
-        if (share := getattr(args, split)) is not None:
-            changes[split] = share
-    recipe = replace(recipe, **changes)
+        recipe = replace(recipe, model={**recipe.model, **read_labels(args.labels)})
+    text_files(recipe)
+    from punctuation_restoration.data.preparation import prepare
+
     tokenizer = args.tokenizer or str(recipe.model.get("encoder") or "")
     prepare(recipe, args.output, tokenizer, args.processes, args.trust_remote_code)
 

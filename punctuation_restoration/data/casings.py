@@ -8,6 +8,7 @@ its casing is unknown, unless it has more than one capital, or the document writ
 sentences in capitals, and documents with careless capitals are unknown too: the constants below are the limits.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -15,13 +16,13 @@ import numpy as np
 
 from punctuation_restoration.pipeline.casing import AS_IS, CAPITAL, casing_of
 
+Array = np.ndarray
 UNKNOWN = 255  # the byte of a word whose casing is unknown
 
 LEAST_STARTS = 0.7  # of sentences that begin with a letter, the share that begins with a capital
 MOST_CAPITALS = 0.6  # of words inside sentences; more is a list of titles
-MOST_CAPITALS_OF_SENTENCE = (
-    0.75  # likewise of one sentence of `LEAST_WORDS` or more; more is a headline
-)
+# likewise of one sentence of `LEAST_WORDS` or more; more is a headline
+MOST_CAPITALS_OF_SENTENCE = 0.75
 LEAST_WORDS = 4
 LONG = 200  # words with letters inside sentences, none of which has a capital: names were written small
 
@@ -30,7 +31,7 @@ _shape_of = lru_cache(1 << 16)(
 )
 
 
-def written_casings(words: Sequence[str], begins: np.ndarray) -> np.ndarray:
+def written_casings(words: Sequence[str], begins: Array) -> Array:
     """The casing (n_words,) uint8 of each word as the document writes it, `UNKNOWN` where that shows nothing.
 
     Args:
@@ -38,39 +39,37 @@ def written_casings(words: Sequence[str], begins: np.ndarray) -> np.ndarray:
         begins: (n_words,) of bool, whether each begins a sentence.
     """
     shapes = np.array([_shape_of(word) for word in words], dtype=np.uint8)
-    nothing = np.full_like(shapes, UNKNOWN)
-    if not len(shapes):
-        return nothing
     has_letter, has_capital = shapes != UNKNOWN, (shapes != UNKNOWN) & (shapes != AS_IS)
-    inside = ~begins & ~np.array([word in ("I", "i") or word[:2] in ("I'", "i'") for word in words])
+    is_i = [word in ("I", "i") or word[:2] in ("I'", "i'") for word in words]
+    inside = ~begins & ~np.array(is_i, dtype=bool)
     starts, n_capitals = has_capital[begins & has_letter], np.count_nonzero(has_capital & inside)
     is_small = not n_capitals and np.count_nonzero(has_letter & inside) >= LONG
     is_careless = len(starts) and starts.mean() < LEAST_STARTS
-    if is_small or is_careless or n_capitals > MOST_CAPITALS * np.count_nonzero(inside):
-        return nothing
-    sentence = np.cumsum(begins) - begins[0]  # the number of each word's sentence
-    n_words, n_inside = np.bincount(sentence, has_letter), np.bincount(sentence, inside)
-    n_raised = np.bincount(sentence, has_capital & inside)
-    n_upper = np.bincount(sentence, has_letter & (shapes > CAPITAL))
+    is_titles = n_capitals > MOST_CAPITALS * np.count_nonzero(inside)
+    if is_small or is_careless or is_titles:
+        return np.full_like(shapes, UNKNOWN)
+    sentence = np.cumsum(begins)  # the number of each word's sentence
+    kinds = (has_letter, inside, has_capital & inside, has_letter & (shapes > CAPITAL))
+    # Of each word's sentence
+    n_words, n_inside, n_raised, n_upper = (np.bincount(sentence, kind)[sentence] for kind in kinds)
     is_headline = (n_inside >= LEAST_WORDS) & (n_raised >= MOST_CAPITALS_OF_SENTENCE * n_inside)
     is_headline |= (n_words >= 2) & (n_upper == n_words)
-    return np.where(is_headline[sentence], UNKNOWN, shapes).astype(np.uint8)
+    return np.where(is_headline, UNKNOWN, shapes).astype(np.uint8)
 
 
-def casing_targets(words: Sequence[str], begins: np.ndarray, written: np.ndarray) -> np.ndarray:
+def casing_targets(words: Sequence[str], begins: Array, written: Array) -> Array:
     """The casing that a model learns for each word, (n_words,) uint8, from the result of `written_casings`."""
-    elsewhere: dict[str, set[int]] = {}
-    for word, casing, is_first in zip(words, written.tolist(), begins.tolist(), strict=True):
-        if not is_first and casing != UNKNOWN:
-            elsewhere.setdefault(word.lower(), set()).add(casing)
+    inside = defaultdict[str, set[int]](set)  # the casings of each word
+    for index in np.flatnonzero(~begins & (written != UNKNOWN)).tolist():
+        inside[words[index].lower()].add(int(written[index]))
     targets = written.copy()
     for index in np.flatnonzero(begins & (written == CAPITAL)).tolist():
-        found = elsewhere.get(words[index].lower(), set())
-        targets[index] = next(iter(found)) if len(found) == 1 else UNKNOWN
+        casings = inside[words[index].lower()]
+        targets[index] = min(casings) if len(casings) == 1 else UNKNOWN
     return targets
 
 
-def sentence_begins(is_stop: np.ndarray) -> np.ndarray:
+def sentence_begins(is_stop: Array) -> Array:
     """Whether each word (n_words,) begins a sentence, given whether a sentence ends behind it."""
     begins = np.ones(len(is_stop), dtype=bool)
     begins[1:] = is_stop[:-1]

@@ -1,7 +1,8 @@
 """Cut windows -> the tensors of a batch, made by the same functions as in serving; words are augmented before that."""
 
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,11 @@ from punctuation_restoration.data.shards import (
     Words,
     check_same_pieces,
     check_same_words,
+    joined,
     read_index,
 )
 from punctuation_restoration.data.teacher_labels import as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
-from punctuation_restoration.pipeline.conventions import stop_label_ids
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.windows import collate
 
@@ -45,36 +46,29 @@ class Augmenter:
         is_touched = generator.random(n_words) < settings.rate
         kind = generator.random(n_words)
         is_replaced = is_touched & (kind < settings.substitute)
-        is_after_new = is_touched & (kind >= settings.substitute + settings.delete)
-        n_times = np.where(is_touched & ~is_replaced, 0, 1) + 2 * is_after_new
-        if not n_times.any():
-            n_times[0] = 1
+        has_new = is_touched & (kind >= settings.substitute + settings.delete)
         new_pieces = np.full(n_words, self.unk_id, dtype=words.piece_ids.dtype)
         is_random = is_replaced & (generator.random(n_words) < settings.random_pieces)
         new_pieces[is_random] = generator.choice(self.random_ids, is_random.sum())
 
-        index = np.repeat(np.arange(n_words), n_times)  # of the word that each new word was
-        is_new = is_after_new[index] & (np.diff(index, append=-1) == 0)  # the first of two
-        is_one_piece = is_new | is_replaced[index]
-        counts = np.where(is_one_piece, 1, words.piece_counts[index].astype(np.int64))
-        n_kept = int(np.cumsum(counts + 1).searchsorted(len(words.piece_ids) + n_words, "right"))
-        n_kept = max(1, n_kept)
-        index, is_new, is_one_piece = index[:n_kept], is_new[:n_kept], is_one_piece[:n_kept]
-        counts = counts[:n_kept]
-
-        # Each new word has its pieces from `starts` on, and had them from `old_starts` on.
-        starts = np.cumsum(counts) - counts
-        old_starts = np.cumsum(words.piece_counts, dtype=np.int64) - words.piece_counts
-        moves = np.repeat(old_starts[index] - starts, counts)
-        piece_ids = words.piece_ids[moves + np.arange(len(moves))]
-        piece_ids[starts[is_one_piece]] = new_pieces[index[is_one_piece]]
-        labels, taught = words.labels[index], words.teacher_labels[index]
-        labels[is_new], taught[is_new] = 0, 0
-        casings = words.casings[index]
-        casings[is_one_piece] = UNKNOWN
-        changed = Words(piece_ids, counts.astype(np.uint8), labels, casings, taught)
-        is_whole = bool(index[-1] == n_words - 1)  # without its last word a text goes on
-        return replace(window, words=changed, is_over=window.is_over and is_whole)
+        # To choose from: the words, then what replaces each, then what is put before each.
+        unknown = np.full_like(words.casings, UNKNOWN)
+        replaced = Words(
+            new_pieces, np.ones_like(unknown), words.labels, unknown, words.teacher_labels
+        )
+        added = replaced._replace(
+            labels=np.zeros_like(words.labels), teacher_labels=np.zeros_like(words.teacher_labels)
+        )
+        choice = joined(words, replaced, added)
+        numbers = np.arange(n_words)
+        pairs = np.stack([numbers + 2 * n_words, numbers + n_words * is_replaced], axis=1)
+        index = pairs[np.stack([has_new, ~is_touched | is_replaced | has_new], axis=1)]
+        if not len(index):
+            index = numbers[:1]
+        sizes = np.cumsum(choice.piece_counts[index] + np.int64(1))
+        index = index[: max(1, int(sizes.searchsorted(len(words.piece_ids) + n_words, "right")))]
+        is_whole = bool(index[-1] % n_words == n_words - 1)  # without its last word a text goes on
+        return window._replace(words=choice.taken(index), is_over=window.is_over and is_whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,26 +95,28 @@ class WindowCollator:
         """
         if self.augmenter:
             windows = [self.augmenter(window) for window in windows]
-        is_shown = [self._draw_shown(window) for window in windows]
         rows = []
-        for window, shown in zip(windows, is_shown, strict=True):
-            words = window.words
-            ends = np.cumsum(words.piece_counts, dtype=np.int64)[:-1]
-            pieces = [ids.tolist() for ids in np.split(words.piece_ids, ends)]
-            labels = zip(words.labels.tolist(), shown.tolist(), strict=True)
-            known = [label if is_known else None for label, is_known in labels]
+        targets: dict[str, list[np.ndarray]] = defaultdict(list)
+        for window in windows:
+            words, is_shown = window.words, self._draw_shown(window)
+            pieces = [ids.tolist() for ids in words.pieces()]
+            known = np.where(is_shown, words.labels, None).tolist()
             input_ids, slot_positions = self.slots.assemble(pieces, known, window.is_over)
             rows.append({"input_ids": input_ids, "slot_positions": slot_positions})
+            labels = np.full(len(pieces), NOT_SCORED)
+            labels[window.scored] = words.labels[window.scored]
+            targets["labels"].append(np.where(is_shown, NOT_SCORED, labels))
+            if self.slots.config.casings:
+                casings = words.casings.astype(np.int64)
+                targets["casings"].append(np.where(casings == UNKNOWN, NOT_SCORED, casings))
+            if words.teacher_labels.size:
+                targets["teacher_labels"].append(as_probabilities(words.teacher_labels))
         made = collate(rows, self.slots.pad_id)
         batch = {name: tensor for name, tensor in made.items() if tensor is not None}
         batch.setdefault("attention_mask", torch.ones_like(batch["input_ids"]))
-        batch["labels"] = _scored([window.words.labels for window in windows], is_shown)
-        if self.slots.config.casings:
-            casings = [window.words.casings for window in windows]
-            batch["casings"] = _scored(casings, [row == UNKNOWN for row in casings])
-        if windows[0].words.teacher_labels.size:
-            taught = [as_probabilities(window.words.teacher_labels) for window in windows]
-            batch["teacher_labels"] = pad_sequence(list(map(torch.from_numpy, taught)), True)
+        for name, values in targets.items():
+            padding = 0 if name == "teacher_labels" else NOT_SCORED
+            batch[name] = pad_sequence(list(map(torch.from_numpy, values)), True, padding)
         return batch
 
     def _draw_shown(self, window: CutWindow) -> np.ndarray:
@@ -134,15 +130,6 @@ class WindowCollator:
         return is_shown
 
 
-def _scored(values: Sequence[np.ndarray], is_hidden: Sequence[np.ndarray]) -> torch.Tensor:
-    """Values of each window's words (B, W), -100 where they are hidden."""
-    rows = [
-        torch.from_numpy(np.where(hidden, NOT_SCORED, row.astype(np.int64)))
-        for row, hidden in zip(values, is_hidden, strict=True)
-    ]
-    return pad_sequence(rows, batch_first=True, padding_value=NOT_SCORED)
-
-
 def windows_for_trainer(
     folder: str, tokenizer: Any, config: Any, n_windows: int
 ) -> tuple[list[CutWindow], WindowCollator]:
@@ -154,7 +141,7 @@ def windows_for_trainer(
     check_same_pieces(index, tokenizer)
     check_same_words(index, config)
     sampling = Sampling(lengths={config.max_window_pieces: 1.0})
-    sampler = WindowSampler(index, sampling, 1, stop_label_ids(config.labels), seed=1)
+    sampler = WindowSampler(index, sampling, 1, seed=1)
     windows = [sampler.cut(sampler.plan(number), 0) for number in range(n_windows)]
     slots = SlotEncoder(tokenizer, config)
     return windows, WindowCollator(slots, sampling.filled_windows, sampling.max_filled)

@@ -8,12 +8,12 @@ import itertools
 import signal
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.normalisation import NumberSpeller
 from punctuation_restoration.data.readers import CLITICS, SourceDocument, hash_id
 from punctuation_restoration.data.recipe import Filters, Recipe, Source
-from punctuation_restoration.data.shards import PackedDocument, Words, hash_words, make_words
+from punctuation_restoration.data.shards import PackedDocument, hash_words, make_words
 from punctuation_restoration.pipeline.casing import CAPITAL, MIXED, UPPER, stem_of
-from punctuation_restoration.pipeline.conventions import stop_label_ids
+from punctuation_restoration.pipeline.decisions import stop_labels
 from punctuation_restoration.pipeline.items import join_words, offsets_of
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -35,17 +35,7 @@ Job = tuple[SourceDocument, Source]
 speller = functools.cache(NumberSpeller)  # by language and shares
 
 
-class Conversion(NamedTuple):
-    """What became of a document: `packed`, or the `reason` why it is not used."""
-
-    document_hash: int  # of its id
-    text_hash: int  # the same for texts that differ in blanks and case only
-    reason: str | None = None
-    packed: Any = None  # a `PackedDocument`
-    capitalised: frozenset[str] = frozenset()  # its words with capitals, as they are written
-
-
-Convert = Callable[[Iterable[Job]], Iterator[Conversion]]
+Convert = Callable[[Iterable[Job]], Iterator[PackedDocument]]
 
 
 @dataclass
@@ -60,25 +50,29 @@ class Converter:
         self.leak_check = LeakCheck(self.recipe.leak_check) if self.recipe.leak_check else None
         self.finder = WordFinder(self.config.mark_labels)
         self.slots = SlotEncoder(self.tokenizer, self.config)
-        self.stop_ids = stop_label_ids(self.config.labels)
+        self.is_stop = stop_labels(self.config.labels)
         self.piece_kind = np.uint16 if len(self.tokenizer) <= 1 << 16 else np.int32
 
-    def convert(self, document: SourceDocument, source: Source) -> Conversion:
+    def convert(self, document: SourceDocument, source: Source) -> PackedDocument:
         """Convert one document of a source, or say why not."""
         text_hash = hash_id("".join(document.text.split()).lower())
-        conversion = Conversion(hash_id(document.id), text_hash)
+        packed = PackedDocument(hash_id(document.id), text_hash=text_hash)
         if self.leak_check and (leak := self.leak_check.found_in(document.text)):
-            return conversion._replace(reason=leak)
+            return packed._replace(reason=leak)
         spoken, labels = self.words_and_labels(document, source.language)
         if reason := self.reason_to_skip(labels, source.filters):
-            return conversion._replace(reason=reason)
-        begins = sentence_begins(np.isin(labels, self.stop_ids))
+            return packed._replace(reason=reason)
+        begins = sentence_begins(self.is_stop[labels])
         casings = casing_targets(spoken, begins, written_casings(spoken, begins))
         has_capitals = np.flatnonzero(np.isin(casings, (CAPITAL, UPPER, MIXED)))
-        words = self.pack(spoken, labels, casings)
-        packed = PackedDocument(conversion.document_hash, words, hash_words(spoken))
-        capitalised = frozenset(stem_of(spoken[index]) for index in has_capitals)
-        return conversion._replace(packed=packed, capitalised=capitalised)
+        pieces = self.slots.pieces(spoken)
+        counts = np.array(list(map(len, pieces)), dtype=np.uint8)  # far below 255
+        ids = np.array(list(itertools.chain.from_iterable(pieces)), dtype=self.piece_kind)
+        return packed._replace(
+            words=make_words(ids, counts, labels, casings),
+            word_hash=hash_words(spoken),
+            capitalised=frozenset(stem_of(spoken[index]) for index in has_capitals),
+        )
 
     def words_and_labels(
         self, document: SourceDocument, language: str
@@ -103,7 +97,7 @@ class Converter:
         for token, name in zip(document.words, document.labels, strict=True):
             if token.lower() in CLITICS and tokens:
                 tokens[-1] += token
-                names[-1] = names[-1] if name == no_mark else name
+                names[-1] = name if name != no_mark else names[-1]
             else:
                 tokens.append(token)
                 names.append(name)
@@ -121,14 +115,6 @@ class Converter:
                 labels[last] = name
         return [word.spoken for word in words], labels
 
-    def pack(self, spoken: Sequence[str], labels: np.ndarray, casings: np.ndarray) -> Words:
-        """Words, their label ids and their casings, all (n_words,), as arrays of pieces."""
-        pieces = self.slots.pieces(spoken)
-        # A word has far less than 255 pieces.
-        counts = np.array(list(map(len, pieces)), dtype=np.uint8)
-        ids = np.array(list(itertools.chain.from_iterable(pieces)), dtype=self.piece_kind)
-        return make_words(ids, counts, labels, casings)
-
     def reason_to_skip(self, labels: np.ndarray, filters: Filters) -> str | None:
         """The first filter that a document with these label ids fails, or None."""
         if not len(labels):
@@ -136,14 +122,14 @@ class Converter:
         density = np.count_nonzero(labels) / len(labels)
         if not density:
             return "no marks"
-        if np.isin(labels, self.stop_ids).sum() < filters.min_sentences:
+        if self.is_stop[labels].sum() < filters.min_sentences:
             return "too few sentences"
         if density < filters.min_marks_per_word:
             return "too few marks a word"
         return "too many marks a word" if density > filters.max_marks_per_word else None
 
 
-_convert: Callable[[SourceDocument, Source], Conversion]  # one a worker process
+_convert: Callable[[SourceDocument, Source], PackedDocument]  # one a worker process
 
 
 def _start(converter: Converter) -> None:
@@ -152,7 +138,7 @@ def _start(converter: Converter) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the first process, which ends these
 
 
-def _converted(job: Job) -> Conversion:
+def _converted(job: Job) -> PackedDocument:
     return _convert(*job)
 
 

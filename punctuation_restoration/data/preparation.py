@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,13 @@ from tqdm import tqdm
 from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data import shards
-from punctuation_restoration.data.conversion import Conversion, Convert, Converter, start_workers
-from punctuation_restoration.data.readers import INDEX_NAME, hash_id, plain_stem, read_documents
+from punctuation_restoration.data.conversion import Convert, Converter, start_workers
+from punctuation_restoration.data.readers import INDEX_NAME, hash_id, read_documents
 from punctuation_restoration.data.recipe import (
     LABEL_KEYS,
-    Filters,
     Recipe,
     Source,
+    recipe_for_texts,
     resolved_sources,
     text_files,
 )
@@ -43,21 +43,10 @@ MOST_MIXED_CASE = 2_000  # words with capitals inside that are listed, those of 
 ENOUGH_HELD_OUT = 2_000
 # For less text than this, starting one more process takes longer than it saves.
 BYTES_PER_PROCESS = 2_000_000
+Documents = list[PackedDocument]
+Counts = Counter[str]
 Label = Mapping[str, str]
 Row = Mapping[str, Any]  # of a source in the index
-
-
-def recipe_for_texts(
-    paths: Sequence[str], language: str, validation: float = 0.1, **fields: Any
-) -> Recipe:
-    """A recipe for texts of one language. A document needs one sentence end, and one to fifty marks a hundred words."""
-    filters = Filters(1, min_marks_per_word=0.01)
-    names = shards.distinct_names([plain_stem(Path(path)) or "texts" for path in paths])
-    sources = [
-        Source(name, str(path), language, filters=filters)
-        for name, path in zip(names, paths, strict=True)
-    ]
-    return Recipe(language, tuple(sources), validation=validation, **fields)
 
 
 def prepared_folders(
@@ -155,85 +144,76 @@ class Preparation:
     folder: Path
     texts: set[int] = field(default_factory=set)  # hashes of those that came: each is used once
     # In how many documents to train on each word with a capital is.
-    capitalised: Counter[str] = field(default_factory=Counter)
+    capitalised: Counts = field(default_factory=Counter)
 
     def prepare_source(self, source: Source, convert: Convert) -> Row:
         """Write the shards of a source. Gives its row of the index: files and counts, of what was skipped too."""
-        skipped = Counter[str]()
-        held_out: dict[str, list[PackedDocument]] = {"validation": []}
+        skipped = Counts()
+        held_out: dict[str, Documents] = {"validation": []}
         if source.test:
             held_out["test"] = []
-        usable = self.usable(source, convert, skipped)
-        to_train_on = self.to_train_on(source, usable, held_out)
-        splits = {"train": self.write_split(source, "train", to_train_on)}
-        for split, documents in held_out.items():
-            splits[split] = self.write_split(source, split, documents)
+        # Whatever is held out is known when the documents to train on are written.
+        documents = {"train": self.to_train_on(source, convert, skipped, held_out), **held_out}
         return {
             "name": source.name,
             "language": source.language,
             "weight": source.weight,
-            "skipped": dict(skipped),
+            "skipped": skipped,
             **({"read_from": [source.path, source.text_field]} if source.test else {}),
-            "splits": splits,
+            "splits": {
+                split: shards.write_split(self.folder, f"{source.name}-{split}", of_split)
+                for split, of_split in documents.items()
+            },
         }
-
-    def write_split(self, source: Source, split: str, documents: Iterable[PackedDocument]) -> Row:
-        return shards.write_split(self.folder, f"{source.name}-{split}", documents)
-
-    def usable(
-        self, source: Source, convert: Convert, skipped: Counter[str]
-    ) -> Iterator[Conversion]:
-        """Documents that can be used, until they have `max_words`; counts the others by the reason."""
-        listed = shards.read_hashes(source.held_out)
-        jobs = ((document, source) for document in read_documents(source.path, source.text_field))
-        n_words = 0
-        # disable=None: shown on a terminal only.
-        for conversion in tqdm(
-            convert(jobs), source.name, unit=" documents", disable=None, leave=False
-        ):
-            reason = conversion.reason
-            if conversion.document_hash in listed:
-                reason = "held out for a benchmark"
-            elif conversion.text_hash in self.texts:
-                reason = "duplicate"
-            else:
-                self.texts.add(conversion.text_hash)
-            if reason:
-                skipped[reason] += 1
-                continue
-            yield conversion
-            n_words += len(conversion.packed.words.labels)
-            if source.max_words and n_words >= source.max_words:
-                return
 
     def to_train_on(
         self,
         source: Source,
-        usable: Iterable[Conversion],
-        held_out: Mapping[str, list[PackedDocument]],
+        convert: Convert,
+        skipped: Counts,
+        held_out: Mapping[str, Documents],
     ) -> Iterator[PackedDocument]:
-        """Documents to train on; the others are added to those that are `held_out`."""
+        """Documents to train on, until a source has `max_words`.
+
+        The others are added to those that are `held_out`, or counted as `skipped` by the reason.
+        """
+        listed = shards.read_hashes(source.held_out)
         shares = source.validation or 0.0, source.test or 0.0
-        waiting: list[PackedDocument] = []  # to train on, until enough words are held out
-        n_held_out = 0
-        for conversion in usable:
-            packed = conversion.packed
-            split = shards.split_of(packed.hash, *shares)
-            if split == "train":
-                self.capitalised.update(sorted(conversion.capitalised))
-                waiting.append(packed)
+        jobs = ((document, source) for document in read_documents(source.path, source.text_field))
+        n_words = n_held_out = 0
+        waiting: Documents = []  # to train on, until enough words are held out
+        # disable=None: shown on a terminal only.
+        bar = tqdm(convert(jobs), source.name, unit=" documents", disable=None, leave=False)
+        for document in bar:
+            reason = document.reason
+            if document.hash in listed:
+                reason = "held out for a benchmark"
+            elif document.text_hash in self.texts:
+                reason = "duplicate"
             else:
-                held_out[split].append(packed)
+                self.texts.add(document.text_hash)
+            if reason:
+                skipped[reason] += 1
+                continue
+            split = shards.split_of(document.hash, *shares)
+            if split == "train":
+                self.capitalised.update(sorted(document.capitalised))
+                waiting.append(document)
+            else:
+                held_out[split].append(document)
             if split == "validation":
-                n_held_out += n_words_of(packed)
+                n_held_out += n_words_of(document)
             if n_held_out >= ENOUGH_HELD_OUT or not source.validation:
                 yield from waiting
                 waiting.clear()
-        n_words = n_held_out + sum(map(n_words_of, waiting))
-        n_wanted = min(ENOUGH_HELD_OUT, round(shares[0] * n_words)) - n_held_out
+            n_words += n_words_of(document)
+            if source.max_words and n_words >= source.max_words:
+                break
+        n_small = n_held_out + sum(map(n_words_of, waiting))
+        n_wanted = min(ENOUGH_HELD_OUT, round(shares[0] * n_small)) - n_held_out
         if waiting and n_wanted > 0:
             waiting, chosen = hold_some_out(waiting, n_wanted)
-            held_out["validation"].extend(chosen)
+            held_out["validation"] += chosen
         yield from waiting
 
 
@@ -242,15 +222,13 @@ def n_words_of(document: PackedDocument) -> int:
     return len(document.words.labels)
 
 
-def hold_some_out(
-    documents: list[PackedDocument], n_wanted: int
-) -> tuple[list[PackedDocument], list[PackedDocument]]:
+def hold_some_out(documents: Documents, n_wanted: int) -> tuple[Documents, Documents]:
     """Documents to train on and to hold out, of a source so small that too few words were drawn for validation.
 
     Held out are whole documents, in the order of their hashes, until there are about `n_wanted` words. Where each is
     much larger than that, the end of the smallest one is held out, cut after a mark.
     """
-    chosen: list[PackedDocument] = []
+    chosen: Documents = []
     for document in sorted(documents, key=lambda document: document.hash):
         n_words = n_words_of(document)
         if n_words < 2 * n_wanted:
@@ -264,12 +242,14 @@ def hold_some_out(
     first_marks = np.flatnonzero(smallest.words.labels[:-n_wanted])
     if not len(first_marks):
         return documents, []
-    parts = []
-    for words in smallest.words.parted(int(first_marks[-1]) + 1):
-        # Its words have another hash now, the same for every tokenizer.
-        word_hash = hash_id(f"{smallest.word_hash} {len(words.labels)}")
-        parts.append(smallest._replace(words=words, word_hash=word_hash))
-    return [*others, parts[0]], [parts[1]]
+    # The words of each part have another hash, the same for every tokenizer.
+    parts = [
+        smallest._replace(
+            words=words, word_hash=hash_id(f"{smallest.word_hash} {len(words.labels)}")
+        )
+        for words in smallest.words.parted(int(first_marks[-1]) + 1)
+    ]
+    return [*others, parts[0]], parts[1:]
 
 
 def check_usable(rows: Sequence[Row], labels: Sequence[Label], are_asked_for: bool) -> None:
@@ -283,10 +263,8 @@ def check_usable(rows: Sequence[Row], labels: Sequence[Label], are_asked_for: bo
         raise ValueError(
             f"Expected usable training words, got none ({why}). Loosen the filters, or add text."
         )
-    used: set[int] = set()
-    for row in rows:
-        for split in row["splits"].values():
-            used.update(np.flatnonzero(split["n_labels"]).tolist())
+    splits = [split for row in rows for split in row["splits"].values()]
+    used = {index for split in splits for index, n in enumerate(split["n_labels"]) if n}
     missing = [label for index, label in enumerate(labels) if index not in used]
     if not missing:
         return
@@ -300,7 +278,7 @@ def check_usable(rows: Sequence[Row], labels: Sequence[Label], are_asked_for: bo
     print(f"Warning: no source has a word with these labels: {names}.", file=sys.stderr)
 
 
-def mixed_case_words(capitalised: Counter[str]) -> dict[str, int]:
+def mixed_case_words(capitalised: Counts) -> dict[str, int]:
     """Words with capitals inside (`iPhone`), each with the number of documents, two or more, that write it this way.
 
     Not those that more documents write in another way: some have `dR`, most of them `Dr`.
@@ -321,9 +299,9 @@ def describe(row: Row, labels: Sequence[Label]) -> str:
             marks = zip(labels[1:], split["n_labels"][1:], strict=False)
             part += "".join(f", {label['name']} {n:,}" for label, n in marks)
         parts.append(part)
-    skipped = [f"{n:,} ({reason})" for reason, n in sorted(row["skipped"].items())]
+    skipped = ", ".join(f"{n:,} ({reason})" for reason, n in sorted(row["skipped"].items()))
     if skipped:
-        parts.append(f"skipped {', '.join(skipped)}")
+        parts.append(f"skipped {skipped}")
     return f"{row['name']}: {'; '.join(parts)}"
 
 
@@ -335,22 +313,23 @@ def check_folder(out: Path) -> None:
         )
     files = out.iterdir() if out.exists() else ()
     if any(path.is_dir() or not OWN_FILES.fullmatch(path.name) for path in files):
-        wanted = f"an empty or prepared folder at {out}"
-        raise FileExistsError(f"Expected {wanted}, got other files. Choose another --output.")
+        raise FileExistsError(
+            f"Expected an empty or prepared folder at {out}, got other files. Choose another --output."
+        )
 
 
 def slot_config(
     tokenizer: str, recipe: Recipe, trust_remote_code: bool = False
 ) -> PunctuationRestorationConfig:
     """What text is converted with: settings of the tokenizer's model, or the recipe's, whose labels come first."""
-    settings = recipe.model
+    from_model: Mapping[str, Any] = recipe.model
     try:
         config = AutoConfig.from_pretrained(tokenizer, trust_remote_code=trust_remote_code)
         if isinstance(config, PunctuationRestorationConfig):
-            settings = vars(config)
+            from_model = vars(config)
     except (OSError, ValueError):  # a tokenizer without a model
         pass
-    labels = recipe.model if "labels" in recipe.model else settings
-    kept = {key: settings[key] for key in WORD_KEYS if key in settings}
-    kept |= {key: labels[key] for key in LABEL_KEYS if key in labels}
-    return PunctuationRestorationConfig(**kept)
+    labels = recipe.model if "labels" in recipe.model else from_model
+    fields = {key: from_model[key] for key in WORD_KEYS if key in from_model}
+    fields |= {key: labels[key] for key in LABEL_KEYS if key in labels}
+    return PunctuationRestorationConfig(**fields)

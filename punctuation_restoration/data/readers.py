@@ -5,7 +5,6 @@ Everything is read as a stream, so a source may be larger than memory.
 
 import gzip
 import hashlib
-import itertools
 import json
 import zlib
 from collections.abc import Iterator, Sequence
@@ -35,8 +34,9 @@ class SourceDocument:
     def check_labels(self, known: Sequence[str]) -> None:
         """Raises a ValueError for labels that are not known."""
         if unknown := sorted(set(self.labels) - set(known)):
-            wanted = f"the labels {list(known)} from {self.place} on"
-            raise ValueError(f"Expected {wanted}, got {unknown}. Rename them.")
+            raise ValueError(
+                f"Expected the labels {list(known)} from {self.place} on, got {unknown}. Rename them."
+            )
 
 
 Fields = tuple[int, dict[str, Any]]  # the line in which a document begins, and its fields
@@ -59,13 +59,12 @@ def read_documents(
             documents = _labelled_documents(file, whole)
         else:
             documents = _text_documents(file, whole)
-        is_empty = True
+        line = 0
         for line, fields in documents:
-            is_empty = False
-            fields.setdefault("text", " ".join(fields.get("words", ())))
-            fields.setdefault("id", id_of_text(fields["text"]))
+            text = fields.setdefault("text", " ".join(fields.get("words", ())))
+            fields.setdefault("id", id_of_text(text))
             yield SourceDocument(place=f"{file}, line {line}", **fields)
-        if is_empty:
+        if not line:
             raise ValueError(
                 f"Expected text in {file}, it is empty. Remove the file, or the source from the recipe."
             )
@@ -87,35 +86,39 @@ def _json_documents(path: Path, text_field: str) -> Iterator[Fields]:
         fields = {"punctuated": row.get("punctuated", True)}
         if row.get("id") is not None:
             fields["id"] = str(row["id"])
-        if isinstance(row.get(text_field), str):
-            fields["text"] = row[text_field]
-        elif isinstance(row.get("words"), list) and isinstance(row.get("labels"), list):
-            fields["words"] = tuple(map(str, row["words"]))
-            fields["labels"] = tuple(map(str, row["labels"]))
-            if len(fields["words"]) != len(fields["labels"]):
-                got = f"{len(fields['words'])} words, {len(fields['labels'])} labels"
-                raise ValueError(
-                    f"Expected one label per word in {path}, line {line}: {got}. Check the file."
-                )
+        text, words, labels = map(row.get, (text_field, "words", "labels"))
+        if isinstance(text, str):
+            fields["text"] = text
+        elif not (isinstance(words, list) and isinstance(labels, list)):
+            raise ValueError(
+                f"Expected the text key {text_field!r}, or words and labels, in {path}, line {line}, got "
+                f"{sorted(row)}. Correct it, or text_field."
+            )
+        elif len(words) != len(labels):
+            raise ValueError(
+                f"Expected one label per word in {path}, line {line}: {len(words)} words, {len(labels)} labels. Check "
+                "the file."
+            )
         else:
-            wanted = f"the text key {text_field!r}, or words and labels, in {path}, line {line}"
-            raise ValueError(f"Expected {wanted}, got {sorted(row)}. Correct it, or text_field.")
+            fields |= {"words": tuple(map(str, words)), "labels": tuple(map(str, labels))}
         yield line, fields
 
 
 def _labelled_documents(path: Path, whole: bool) -> Iterator[Fields]:
     for first, lines in _paragraphs(path, None if whole else WORDS_PER_DOCUMENT):
-        rows = [[column.strip() for column in line.split("\t")] for line in lines]
-        for number, row in enumerate(rows, first):
-            if len(row) != 2 or not row[1]:
-                wanted = f"two columns, word<TAB>LABEL, in {path}, line {number}"
-                what_to_do = "Correct the line, or give running text the suffix .txt"
+        rows = []
+        for number, line in enumerate(lines, first):
+            word, *label = map(str.strip, line.split("\t"))
+            if len(label) != 1 or not label[0]:
                 raise ValueError(
-                    f"Expected {wanted}, got {lines[number - first]!r:.60}. {what_to_do}."
+                    f"Expected two columns, word<TAB>LABEL, in {path}, line {number}, got {line!r:.60}. Correct the "
+                    "line, or give running text the suffix .txt."
                 )
-            if not (row[0] or whole):
-                wanted = f"a word before the label in {path}, line {number}"
-                raise ValueError(f"Expected {wanted}, got none. Correct the line.")
+            if not (word or whole):
+                raise ValueError(
+                    f"Expected a word before the label in {path}, line {number}, got none. Correct the line."
+                )
+            rows.append((word, *label))
         words, labels = zip(*rows, strict=True)
         yield first, {"words": words, "labels": labels}
 
@@ -129,14 +132,15 @@ def _paragraphs(path: Path, max_lines: int | None) -> Iterator[tuple[int, list[s
     """The lines between blank lines, or every `max_lines` of them: the number of the first, and the lines."""
     first = 0
     lines: list[str] = []
-    end = [(0, "")]  # so that the last paragraph ends like the others
-    for number, line in itertools.chain(numbered_lines(path), end):
+    for number, line in numbered_lines(path):
         if lines and (not line.strip() or len(lines) == max_lines):
             yield first, lines
             lines = []
         if line.strip():
             first = first if lines else number
             lines.append(line.rstrip("\r\n"))
+    if lines:
+        yield first, lines
 
 
 def hash_id(document_id: str) -> int:
@@ -162,8 +166,9 @@ def list_files(path: Path) -> list[Path]:
         if file.is_file() and not is_hidden and plain_suffix(file) in SUFFIXES:
             known.append(file)
     if not known:
-        wanted = f"files ending in {', '.join(SUFFIXES)}, or these with .gz"
-        raise ValueError(f"Expected at {path} {wanted}, found none. Rename them.")
+        raise ValueError(
+            f"Expected at {path} files ending in {', '.join(SUFFIXES)}, or these with .gz, found none. Rename them."
+        )
     return known
 
 
@@ -193,8 +198,10 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                 # Decoded one by one, so that an error has its number.
                 yield number, line.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        wanted = f"utf-8 in {path}, line {number} is not ({error.reason})"
-        raise ValueError(f"Expected {wanted}. Convert it to UTF-8.") from error
+        raise ValueError(
+            f"Expected utf-8 in {path}, line {number} is not ({error.reason}). Convert it to UTF-8."
+        ) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        wanted = f"a whole gzip file in {path}, it is damaged after line {number}: {error}"
-        raise ValueError(f"Expected {wanted}. Fetch it again.") from error
+        raise ValueError(
+            f"Expected a whole gzip file in {path}, it is damaged after line {number}: {error}. Fetch it again."
+        ) from error

@@ -1,12 +1,12 @@
 """A recipe file (YAML) -> checked, frozen settings: which sources to read, how to weigh them, cut windows, train."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from dacite import Config, DaciteError, WrongTypeError, from_dict
+from dacite import Config, DaciteError, MissingValueError, WrongTypeError, from_dict
 
 from punctuation_restoration.data.readers import list_files, plain_stem
 
@@ -108,20 +108,14 @@ class Recipe:
     training: Fields = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        sampling = self.sampling
-        changes = self.augmentation
+        sampling, changes = self.sampling, self.augmentation
         names = sorted(source.name for source in self.sources)
-        can_hold_out = True
-        parts: list[Any] = [self, *resolved_sources(self)]
-        for part in parts:
-            shares = part.validation, part.test
-            can_hold_out &= min(shares) >= 0 and sum(shares) < 1
-        numbers = {**asdict(sampling), **asdict(changes), **sampling.questions}
-        temperature = numbers.pop("temperature")
-        max_passes = numbers.pop("max_passes")
+        held_out = [(part.validation, part.test) for part in (self, *resolved_sources(self))]
+        ranged = {**asdict(sampling), **asdict(changes), **sampling.questions}
+        temperature, max_passes = ranged.pop("temperature"), ranged.pop("max_passes")
         outside = {
             name: number
-            for name, number in numbers.items()
+            for name, number in ranged.items()
             if isinstance(number, int | float) and not 0 <= number <= 1
         }
         at_documents = sampling.document_starts + sampling.document_ends
@@ -129,7 +123,9 @@ class Recipe:
         expected = {
             f"different source names, got {names}": len(set(names)) == len(names),
             "weights of 0 or more": all(source.weight >= 0 for source in self.sources),
-            "shares for validation and test of 0 or more, below 1 together": can_hold_out,
+            "shares for validation and test of 0 or more, below 1 together": all(
+                min(shares) >= 0 and sum(shares) < 1 for shares in held_out
+            ),
             f"lengths of 8 pieces or more with shares, got {sampling.lengths}": _are_shares(
                 sampling.lengths, least=8
             ),
@@ -156,14 +152,13 @@ def _are_shares(shares: Shares, least: int) -> bool:
 
 def resolved_sources(recipe: Recipe) -> list[Source]:
     """The sources of a recipe with their whole path, and with its shares where they have none of their own."""
+    root, shares = Path(recipe.root), {"validation": recipe.validation, "test": recipe.test}
     sources = []
     for source in recipe.sources:
-        own: Fields = {
-            "path": str(Path(recipe.root) / source.path),
-            "validation": recipe.validation if source.validation is None else source.validation,
-            "test": recipe.test if source.test is None else source.test,
+        left_open: Fields = {
+            name: share for name, share in shares.items() if getattr(source, name) is None
         }
-        sources.append(replace(source, **own))
+        sources.append(replace(source, path=str(root / source.path), **left_open))
     return sources
 
 
@@ -180,18 +175,38 @@ def load_recipe(path: str | Path) -> Recipe:
     return build_recipe(_read_content(Path(path)), str(path))
 
 
+def recipe_for_texts(
+    paths: Sequence[str], language: str, validation: float = 0.1, **fields: Any
+) -> Recipe:
+    """A recipe for texts of one language. A document needs one sentence end, and one to fifty marks a hundred words."""
+    filters = Filters(1, min_marks_per_word=0.01)
+    names = distinct_names([plain_stem(Path(path)) or "texts" for path in paths])
+    sources = [
+        Source(name, str(path), language, filters=filters)
+        for name, path in zip(names, paths, strict=True)
+    ]
+    return Recipe(language, tuple(sources), validation=validation, **fields)
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Names, each that is there several times followed by its number."""
+    return [
+        f"{name}-{number}" if names.count(name) > 1 else name for number, name in enumerate(names)
+    ]
+
+
 def build_recipe(content: Fields, where: str = "recipe") -> Recipe:
     """Check the dictionary of a recipe and give the recipe; a `ValueError` says what is wrong.
 
     `filters` and `max_words` at the top are every source's defaults; a source without `name` takes that of its file; an
     empty key counts as left out.
     """
-    fields: Fields = {}
-    for key, value in content.items():
-        if value is not None:
-            fields[key] = tuple(value) if isinstance(value, list) else value
-    filters = fields.pop("filters", {})
-    max_words = fields.pop("max_words", None)
+    fields: Fields = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in content.items()
+        if value is not None
+    }
+    filters, max_words = fields.pop("filters", {}), fields.pop("max_words", None)
     rows = fields.pop("sources", ())
     sources = []
     for number, row in enumerate(rows if isinstance(rows, tuple) else [rows], 1):
@@ -209,12 +224,16 @@ def build_recipe(content: Fields, where: str = "recipe") -> Recipe:
 def checked(kind: type[AnySettings], values: Fields, where: str) -> AnySettings:
     """Build the dataclass `kind` and those in it; a `ValueError` for wrong keys, or values of another type."""
     try:
-        config = Config(strict=True, type_hooks={int: _number, float: _number})
-        return from_dict(kind, values, config)
+        return from_dict(
+            kind, values, Config(strict=True, type_hooks={int: _number, float: _number})
+        )
     except DaciteError as error:
         wanted = f" ({error.field_type})" if isinstance(error, WrongTypeError) else ""
-        what = f"known keys and values of their types in {where}: {error}{wanted}"
-        raise ValueError(f"Expected {what}. Change or remove that key.") from error
+        is_missing = isinstance(error, MissingValueError)
+        what_to_do = "Add" if is_missing else "Change or remove"
+        raise ValueError(
+            f"Expected known keys and values of their types in {where}: {error}{wanted}. {what_to_do} that key."
+        ) from error
 
 
 def _number(value: Any) -> Any:
@@ -234,8 +253,9 @@ def read_labels(path: str | Path) -> Fields:
     labels = {key: fields[key] for key in LABEL_KEYS if key in fields}
     has_more = fields is content and labels != fields
     if has_more or not isinstance(labels.get("labels"), list):
-        wanted = f"in {path} 'labels' and perhaps 'mark_labels'"
-        raise ValueError(f"Expected {wanted}, got {sorted(fields)}. See recipes/all-marks.yaml.")
+        raise ValueError(
+            f"Expected in {path} 'labels' and perhaps 'mark_labels', got {sorted(fields)}. See recipes/all-marks.yaml."
+        )
     return labels
 
 

@@ -4,16 +4,17 @@ Nothing is remembered between steps: a run resumes from its step number, and pro
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from punctuation_restoration.data.recipe import Sampling
-from punctuation_restoration.data.shards import Words, WordStream, joined
+from punctuation_restoration.data.shards import Array, Index, Words, WordStream, joined
 from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
+from punctuation_restoration.pipeline.decisions import stop_labels
 
 # Where windows begin or end: the shares of a `Sampling`, by name. All others begin anywhere.
 PLACES = ("document_starts", "document_ends", "sentence_ends", "sentence_starts")
@@ -23,13 +24,14 @@ UTTERANCE_SPREAD = 0.85  # no utterance of a step is shorter than this share of 
 QUESTION_WORDS = 40  # a longer sentence with a question mark is mostly two run together
 
 
-@dataclass(frozen=True, slots=True)
-class CutWindow:
+class CutWindow(NamedTuple):
     """A window before its slots are made."""
 
     words: Words
     seed: tuple[int, ...] = ()  # of all later random draws for it; without a seed nothing is drawn
     is_over: bool = True  # whether the text ends here, with a whole sentence; else it goes on
+    scored: slice = slice(None)  # the words that count; the others are context
+    language: str = ""  # "" where nobody asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,8 @@ class StepPlan:
 
     step: int
     length: int  # pieces of every window at most, `<s>` and `</s>` included
-    stream_ids: np.ndarray  # (n_windows,)
-    utterances: np.ndarray | None = None  # (n_windows, 2) first and end word; None: any windows
+    stream_ids: Array  # (n_windows,)
+    utterances: Array | None = None  # (n_windows, 2) first and end word; None: any windows
 
     def __len__(self) -> int:
         return len(self.stream_ids)
@@ -49,16 +51,16 @@ class StepPlan:
 class WindowSampler:
     """Draws the windows of each step."""
 
-    index: Mapping[str, Any]  # of prepared data, from `data.shards.read_index`
+    index: Index  # of prepared data, from `data.shards.read_index`
     sampling: Sampling
     pieces_per_step: int  # all processes and accumulated batches together
-    stop_ids: Sequence[int]  # label ids that end a sentence
     seed: int  # of the whole run
     n_steps: int = 1  # planned for the whole run, for `max_passes`
     # A model's probabilities of the labels of a shard's words, (n_words, M) uint8.
-    teacher_labels: Callable[[Path], np.ndarray] | None = None
+    teacher_labels: Callable[[Path], Array] | None = None
 
     def __post_init__(self) -> None:
+        self.is_stop = stop_labels(self.index["labels"])  # (M,)
         self.streams: list[WordStream] = []
         weighted_words: list[float] = []
         # Sorted by language: systematic sampling then gives each language its share in every step.
@@ -68,16 +70,18 @@ class WindowSampler:
                 taught = self.teacher_labels(path) if self.teacher_labels else None
                 self.streams.append(WordStream(path, row["language"], taught))
                 weighted_words.append(row["weight"] * shard["n_words"])
-        languages = [stream.language for stream in self.streams]
+        languages = np.array([stream.language for stream in self.streams])
         self.probabilities = stream_probabilities(
-            np.array(weighted_words), np.array(languages), self.sampling
+            np.array(weighted_words), languages, self.sampling
         )
         if self.sampling.max_passes:
-            n_pieces = np.array([len(stream.piece_ids) for stream in self.streams])
+            n_pieces = np.array([stream.offsets[-1] for stream in self.streams])
             limits = self.sampling.max_passes * n_pieces / (self.n_steps * self.pieces_per_step)
-            self.probabilities = bounded(self.probabilities, limits, np.array(languages))
+            self.probabilities = bounded(self.probabilities, limits, languages)
         self._edges = np.cumsum(self.probabilities)
-        self._sentences = [sentence_borders(stream, self.stop_ids) for stream in self.streams]
+        # The first word of each sentence, and the end of the last one that has a stop, (n_sentences + 1,).
+        stops = [np.flatnonzero(self.is_stop[stream.all.labels]) for stream in self.streams]
+        self._sentences = [np.concatenate([[0], indices + 1]) for indices in stops]
         self.questions = self._find_questions() if any(self.sampling.questions.values()) else {}
 
     def plan(self, step: int) -> StepPlan:
@@ -100,7 +104,7 @@ class WindowSampler:
             first, end = plan.utterances[row].tolist()
             words, is_over = stream.words(first, end - first), True
         words = _fitted(words, room, is_over)
-        is_over = is_over and bool(np.isin(words.labels[-1], self.stop_ids))
+        is_over = is_over and bool(self.is_stop[words.labels[-1]])
         return CutWindow(words, (*seed, 1), is_over)
 
     def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
@@ -130,7 +134,7 @@ class WindowSampler:
         rows = alike[: max(1, self.pieces_per_step // int(high))]
         return StepPlan(step, longest, stream_ids[rows], utterances[rows])
 
-    def _draw_streams(self, n_windows: int, generator: np.random.Generator) -> np.ndarray:
+    def _draw_streams(self, n_windows: int, generator: np.random.Generator) -> Array:
         """Systematic sampling: one draw in each of n equal strata of the streams' probabilities."""
         strata = (np.arange(n_windows) + generator.random(n_windows)) / n_windows
         stream_ids = self._edges.searchsorted(strata * self._edges[-1])
@@ -152,7 +156,7 @@ class WindowSampler:
             end = first or stream.n_words
         is_over = place in ("document_ends", "sentence_ends")
         if is_over:
-            before = stream.piece_counts[max(0, end - room) : end]
+            before = stream.all.piece_counts[max(0, end - room) : end]
             n_words = max(_n_fitting(before[::-1], room), 1)
             words = stream.words(end - n_words, n_words)
         else:
@@ -164,20 +168,20 @@ class WindowSampler:
 
     def _sentence_start(self, stream: WordStream, first: int) -> int:
         """The first word after the next stop, if there is one nearby."""
-        stops = np.flatnonzero(np.isin(stream.labels[first : first + SEARCH_WORDS], self.stop_ids))
+        stops = np.flatnonzero(self.is_stop[stream.all.labels[first : first + SEARCH_WORDS]])
         return (first + int(stops[0]) + 1) % stream.n_words if len(stops) else first
 
-    def _find_questions(self) -> dict[str, np.ndarray]:
+    def _find_questions(self) -> dict[str, Array]:
         """Language -> its questions, (n_questions, 3): stream, first word, end word.
 
         They are added where a source has few, as the MLM-Punct paper does for Malay; without a label of theirs, none.
         """
-        signs = {n: self.index["labels"][n]["after"] for n in self.stop_ids}
-        ids = [n for n, after in signs.items() if "?" in map(SENTENCE_ENDS.get, after)]
-        found: dict[str, list[np.ndarray]] = defaultdict(list)
+        signs = [map(SENTENCE_ENDS.get, label["after"]) for label in self.index["labels"]]
+        asks = np.array(["?" in means for means in signs])
+        found: dict[str, list[Array]] = defaultdict(list)
         for number, (stream, borders) in enumerate(zip(self.streams, self._sentences, strict=True)):
             starts, ends = borders[:-1], borders[1:]
-            is_question = np.isin(stream.labels[ends - 1], ids) & (ends - starts <= QUESTION_WORDS)
+            is_question = asks[stream.all.labels[ends - 1]] & (ends - starts <= QUESTION_WORDS)
             rows = np.stack([np.full(len(ends), number), starts, ends], axis=1)
             found[stream.language].append(rows[is_question])
         return {language: np.concatenate(parts) for language, parts in found.items()}
@@ -192,16 +196,14 @@ class WindowSampler:
         stream_id, first, end = generator.choice(questions).tolist()
         question = self.streams[stream_id].words(first, end - first)
         n_before = _n_fitting(words.piece_counts, room - len(question.piece_ids))
-        stops = np.flatnonzero(np.isin(words.labels[:n_before], self.stop_ids))
+        stops = np.flatnonzero(self.is_stop[words.labels[:n_before]])
         if not len(stops):
             return words
         before, after = words.parted(int(generator.choice(stops)) + 1)
         return joined(before, question, after)
 
 
-def stream_probabilities(
-    weighted_words: np.ndarray, languages: np.ndarray, sampling: Sampling
-) -> np.ndarray:
+def stream_probabilities(weighted_words: Array, languages: Array, sampling: Sampling) -> Array:
     """How often each stream is drawn, (n_streams,), from its number of words times the weight of its source.
 
     Of a language they are added up and taken to the power 1 / temperature, times its weight (Conneau et al. 2020).
@@ -221,7 +223,7 @@ def stream_probabilities(
     return probabilities / probabilities.sum()
 
 
-def bounded(probabilities: np.ndarray, limits: np.ndarray, languages: np.ndarray) -> np.ndarray:
+def bounded(probabilities: Array, limits: Array, languages: Array) -> Array:
     """The probabilities of streams, (n_streams,), none of them above its limit.
 
     What a stream loses goes to the others of its language, in proportion; where these are at their limits too, to those
@@ -249,11 +251,6 @@ def bounded(probabilities: np.ndarray, limits: np.ndarray, languages: np.ndarray
     return probabilities
 
 
-def sentence_borders(stream: WordStream, stop_ids: Sequence[int]) -> np.ndarray:
-    """The first word of each sentence, and the end of the last one that has a stop, (n_sentences + 1,)."""
-    return np.concatenate([[0], np.isin(stream.labels, stop_ids).nonzero()[0] + 1])
-
-
 def _draw(
     shares: Mapping[int, float], generator: np.random.Generator, size: int | None = None
 ) -> Any:
@@ -263,7 +260,7 @@ def _draw(
     return generator.choice(values, size, p=weights / weights.sum())
 
 
-def _n_fitting(piece_counts: np.ndarray, room: int) -> int:
+def _n_fitting(piece_counts: Array, room: int) -> int:
     """How many words, from the first on, fit into `room` pieces."""
     return int(np.cumsum(piece_counts, dtype=np.int64).searchsorted(room, side="right"))
 

@@ -17,6 +17,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,25 +28,26 @@ from safetensors.torch import load_file  # maps a file, which safetensors.numpy 
 
 from punctuation_restoration.data.casings import UNKNOWN
 from punctuation_restoration.data.readers import INDEX_NAME, hash_id, numbered_lines
+from punctuation_restoration.data.recipe import distinct_names
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 from punctuation_restoration.pipeline.segmentation import SIMPLIFIED
 from punctuation_restoration.whole_files import write_whole, written_whole
 
 SHARD_BYTES = 30_000_000
-Arrays = Mapping[str, np.ndarray]  # of a shard, by name
+Array = np.ndarray
+Arrays = Mapping[str, Array]  # of a shard, by name
 Index = Mapping[str, Any]  # what `index.json` holds, or a part of it
 
 
 class Words(NamedTuple):
     """Words one after the other, as arrays: those of a document, a shard or a window."""
 
-    piece_ids: np.ndarray  # (n_pieces,)
-    piece_counts: np.ndarray  # (n_words,) uint8, pieces of each word
-    labels: np.ndarray  # (n_words,) uint8
-    casings: np.ndarray  # (n_words,) uint8, see `data.casings`
-    teacher_labels: (
-        np.ndarray
-    )  # (n_words, M) uint8, see `data.teacher_labels`; (n_words, 0) for none
+    piece_ids: Array  # (n_pieces,)
+    piece_counts: Array  # (n_words,) uint8, pieces of each word
+    labels: Array  # (n_words,) uint8
+    casings: Array  # (n_words,) uint8, see `data.casings`
+    # (n_words, M) uint8, see `data.teacher_labels`; (n_words, 0) where no model has said anything.
+    teacher_labels: Array
 
     def parted(self, n_words: int) -> tuple["Words", "Words"]:
         """The first `n_words`, and the others."""
@@ -54,14 +56,33 @@ class Words(NamedTuple):
         first = Words(self.piece_ids[:n_pieces], *(row[:n_words] for row in rows))
         return first, Words(self.piece_ids[n_pieces:], *(row[n_words:] for row in rows))
 
+    def taken(self, index: Array) -> "Words":
+        """The words of these numbers, in this order; each may come several times."""
+        _, *rows = self
+        counts, *others = (row[index] for row in rows)
+        # Each word has its pieces from `starts` on, and had them from `old_starts` on.
+        starts, old_starts = (np.cumsum(n, dtype=np.int64) - n for n in (counts, self.piece_counts))
+        moves = np.repeat(old_starts[index] - starts, counts)
+        return Words(self.piece_ids[moves + np.arange(len(moves))], counts, *others)
+
+    def pieces(self) -> list[Array]:
+        """The piece ids of each word."""
+        return np.split(self.piece_ids, np.cumsum(self.piece_counts, dtype=np.int64)[:-1])
+
 
 def make_words(
-    ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, casings: np.ndarray | None = None
+    ids: Array,
+    counts: Array,
+    labels: Array,
+    casings: Array | None = None,
+    teacher_labels: Array | None = None,
 ) -> Words:
-    """Words of which no model has said anything; without `casings` nothing is known of these."""
+    """Words, of which nothing is known that is left out."""
     if casings is None:
         casings = np.full(len(labels), UNKNOWN, dtype=np.uint8)
-    return Words(ids, counts, labels, casings, np.zeros((len(labels), 0), dtype=np.uint8))
+    if teacher_labels is None:
+        teacher_labels = np.zeros((len(labels), 0), dtype=np.uint8)
+    return Words(ids, counts, labels, casings, teacher_labels)
 
 
 def joined(*parts: Words) -> Words:
@@ -69,12 +90,18 @@ def joined(*parts: Words) -> Words:
     return Words(*map(np.concatenate, zip(*parts, strict=True)))
 
 
+_NO_WORDS = make_words(*np.zeros((3, 0), dtype=np.uint8))
+
+
 class PackedDocument(NamedTuple):
-    """The words of a document, and the hashes of its id and of them."""
+    """The words of a document, and the hashes of its id and of them; or the `reason` why it is not used."""
 
     hash: int
-    words: Words
+    words: Words = _NO_WORDS
     word_hash: int = 0
+    text_hash: int = 0  # the same for texts that differ in blanks and case only
+    reason: str | None = None
+    capitalised: frozenset[str] = frozenset()  # its words with capitals, as they are written
 
 
 class WordStream:
@@ -83,23 +110,15 @@ class WordStream:
     `teacher_labels` are a model's probabilities, see `Words`, or None.
     """
 
-    def __init__(
-        self, path: str | Path, language: str = "", teacher_labels: np.ndarray | None = None
-    ):
+    def __init__(self, path: str | Path, language: str = "", teacher_labels: Array | None = None):
         self.arrays = open_shard(path)
         self.language = language
-        self.piece_ids = self.arrays["piece_ids"]
-        self.piece_counts = self.arrays["piece_counts"]
-        self.labels = self.arrays["labels"]
-        self.n_words = len(self.labels)
         self.borders = document_borders(self.arrays)
-        unknown = np.broadcast_to(np.uint8(UNKNOWN), self.n_words)
-        self.casings = self.arrays.get("casings", unknown)
-        if teacher_labels is None:
-            teacher_labels = np.zeros((self.n_words, 0), dtype=np.uint8)
-        self.teacher_labels = teacher_labels
+        own = (self.arrays.get(name) for name in ("piece_ids", "piece_counts", "labels", "casings"))
+        self.all: Words = make_words(*own, teacher_labels)  # type: ignore[arg-type]
+        self.n_words = len(self.all.labels)
         self.offsets = np.zeros(self.n_words + 1, dtype=np.uint32)  # of each word's pieces
-        np.cumsum(self.piece_counts, out=self.offsets[1:])
+        np.cumsum(self.all.piece_counts, out=self.offsets[1:])
 
     def words(self, first: int, n_words: int) -> Words:
         """`n_words` words from `first` on, going round at the end, at most once."""
@@ -107,13 +126,9 @@ class WordStream:
         if n_more > 0:
             return joined(self.words(first, self.n_words - first), self.words(0, n_more))
         end = min(first + n_words, self.n_words)
-        return Words(
-            self.piece_ids[self.offsets[first] : self.offsets[end]],
-            self.piece_counts[first:end],
-            self.labels[first:end],
-            self.casings[first:end],
-            self.teacher_labels[first:end],
-        )
+        piece_ids, *rows = self.all
+        pieces = piece_ids[self.offsets[first] : self.offsets[end]]
+        return Words(pieces, *(row[first:end] for row in rows))
 
 
 def write_split(
@@ -121,7 +136,7 @@ def write_split(
 ) -> Index:
     """Write the documents of a split as shards of about `n_bytes`; gives their row of the index, with their counts."""
     files: list[dict[str, Any]] = []
-    n_documents = n_words = n_cased = n_rows = n_written = 0
+    n_documents = n_cased = n_rows = n_written = 0
     n_labels = np.zeros(256, dtype=np.int64)
 
     def shard_of(document: PackedDocument) -> int:
@@ -130,32 +145,29 @@ def write_split(
         return n_written // n_bytes
 
     for _, group in itertools.groupby(documents, shard_of):
-        hashes, parts, word_hashes = zip(*group, strict=True)
+        hashes, parts, word_hashes, *_ = zip(*group, strict=True)
         words = joined(*parts)
         starts = np.cumsum([0, *(len(part.labels) for part in parts[:-1])])
         arrays = {
-            "piece_ids": words.piece_ids,
-            "piece_counts": words.piece_counts,
-            "labels": words.labels,
+            **words._asdict(),
             "document_starts": starts.astype(np.uint32),
             "document_hashes": np.array(hashes, dtype=np.uint64),
             "word_hashes": np.array(word_hashes, dtype=np.uint64),
         }
-        is_cased = words.casings != UNKNOWN
-        if is_cased.any():
-            arrays["casings"] = words.casings
+        n_known = int((words.casings != UNKNOWN).sum())
+        for name in ("teacher_labels",) if n_known else ("teacher_labels", "casings"):
+            del arrays[name]
         name = f"{stem}-{len(files):04d}.safetensors"
         save_arrays(arrays, folder / name)
         files.append({"file": name, "n_words": len(words.labels)})
         n_documents += len(hashes)
-        n_words += len(words.labels)
-        n_cased += int(is_cased.sum())
+        n_cased += n_known
         n_rows = max(n_rows, 1 + int(words.piece_ids.max()))  # what an embedding needs
         n_labels += np.bincount(words.labels, minlength=256)
     return {
         "shards": files,
         "n_documents": n_documents,
-        "n_words": n_words,
+        "n_words": int(n_labels.sum()),
         "n_cased": n_cased,
         "n_rows": n_rows,
         "n_labels": np.trim_zeros(n_labels, "b").tolist(),
@@ -168,7 +180,7 @@ def save_arrays(arrays: Arrays, path: Path) -> None:
         save_file(dict(arrays), beside)
 
 
-def open_shard(path: str | Path) -> dict[str, np.ndarray]:
+def open_shard(path: str | Path) -> dict[str, Array]:
     """Map the arrays of a shard into memory; a `ValueError` if the file is missing, cut off or no shard."""
     try:
         arrays = {name: tensor.numpy() for name, tensor in load_file(path).items()}
@@ -181,9 +193,9 @@ def open_shard(path: str | Path) -> dict[str, np.ndarray]:
         ) from error
 
 
-def check_shards(index: Index) -> tuple[int, int]:
-    """The numbers of words and pieces to train on. A `ValueError` names a shard that does not fit its index."""
-    n_words = n_pieces = 0
+def check_shards(index: Index) -> int:
+    """The number of pieces to train on. A `ValueError` names a shard that does not fit its index."""
+    n_pieces = 0
     limits = {"labels": len(index["labels"]), "piece_ids": index["n_vocabulary"]}
     for split, shard in split_shards(index):
         arrays = open_shard(shard["file"])
@@ -193,9 +205,8 @@ def check_shards(index: Index) -> tuple[int, int]:
                     f"Expected {name} below {limit} in {shard['file']}. Prepare the data again."
                 )
         if split == "train":
-            n_words += len(arrays["labels"])
             n_pieces += len(arrays["piece_ids"])
-    return n_words, n_pieces
+    return n_pieces
 
 
 def split_shards(index: Index) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -204,6 +215,11 @@ def split_shards(index: Index) -> Iterator[tuple[str, dict[str, Any]]]:
         for split, counts in row["splits"].items():
             for shard in counts["shards"]:
                 yield split, shard
+
+
+def n_train_words(index: Index) -> int:
+    """How many words there are to train on."""
+    return sum(row["splits"]["train"]["n_words"] for row in index["sources"])
 
 
 def document_borders(arrays: Arrays) -> list[tuple[int, int]]:
@@ -229,12 +245,19 @@ def hash_of_pieces(tokenizer: Any) -> str:
     return hashlib.sha256(pieces.encode()).hexdigest()[:16]
 
 
-def check_same_pieces(index: Index, tokenizer: Any) -> None:
-    """Check that data were prepared with the pieces of a tokenizer; data of earlier versions do not tell."""
+def check_same_pieces(index: Index, tokenizer: Any, n_rows: float = inf) -> None:
+    """Check that data were prepared with the pieces of a tokenizer, and that a model has rows for all of them.
+
+    Data of earlier versions do not tell whose pieces they have.
+    """
+    what_to_do = "Prepare them again with this model as --tokenizer."
     if index.get("pieces") not in (None, hash_of_pieces(tokenizer)):
         raise ValueError(
-            f"Expected data with the pieces of this model, got those of {index['tokenizer']}. Prepare them again with "
-            "this model as --tokenizer."
+            f"Expected data with the pieces of this model, got those of {index['tokenizer']}. {what_to_do}"
+        )
+    if index["n_vocabulary"] > n_rows:
+        raise ValueError(
+            f"Expected piece ids below {n_rows}, the data have {index['n_vocabulary']} pieces. {what_to_do}"
         )
 
 
@@ -261,17 +284,14 @@ def read_index(*folders: str | Path) -> Index:
     indexes = [_read_one_index(Path(folder)) for folder in folders]
     for key in ("labels", "pieces", *WORD_KEYS):
         if any(index.get(key) != indexes[0].get(key) for index in indexes):
-            wanted = f"prepared data with the same {key}"
             raise ValueError(
-                f"Expected {wanted}, those in {', '.join(map(str, folders))} differ. Prepare all with the same "
+                f"Expected prepared data with the same {key}, those in {', '.join(map(str, folders))} differ. Prepare "
+                "all with the same "
                 "--tokenizer and recipe."
             )
-    languages: set[str] = set()
-    sources = []
+    sources = [row for index in indexes for row in index["sources"]]
     mixed_case = Counter[str]()
     for index in indexes:
-        languages.update(index["languages"])
-        sources += index["sources"]
         mixed_case.update(index.get("mixed_case", {}))
     # The same source prepared twice is two sources.
     for row, name in zip(sources, distinct_names([row["name"] for row in sources]), strict=True):
@@ -279,7 +299,7 @@ def read_index(*folders: str | Path) -> Index:
     return {
         **indexes[0],
         "n_vocabulary": max(index["n_vocabulary"] for index in indexes),
-        "languages": sorted(languages),
+        "languages": sorted({row["language"] for row in sources}),
         "sources": sources,
         "mixed_case": dict(mixed_case.most_common()),
     }
@@ -295,17 +315,10 @@ def _read_one_index(folder: Path) -> Index:
             raise ValueError(f"it lacks {sorted(missing)}")
         return index
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        what_to_do = "Run `punctuation-restoration prepare --output` with this folder first."
         raise ValueError(
-            f"Expected prepared data in {folder}, could not read it ({error}). {what_to_do}"
+            f"Expected prepared data in {folder}, could not read it ({error}). Run `punctuation-restoration prepare "
+            "--output` with this folder first."
         ) from error
-
-
-def distinct_names(names: Sequence[str]) -> list[str]:
-    """Names, each that is there several times followed by its number."""
-    return [
-        f"{name}-{number}" if names.count(name) > 1 else name for number, name in enumerate(names)
-    ]
 
 
 def hash_words(words: Sequence[str]) -> int:

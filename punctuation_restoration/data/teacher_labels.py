@@ -9,7 +9,7 @@ their labels. A document whose words have changed has none.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from punctuation_restoration.data.shards import document_borders, document_keys, open_shard
+from punctuation_restoration.data.shards import Array, document_borders, document_keys, open_shard
 from punctuation_restoration.whole_files import write_whole
 
 MODEL_FILE = "model.json"
@@ -26,7 +26,7 @@ MODEL_FILE = "model.json"
 class TeacherLabels:
     """The probabilities in a folder, found by document, and the `model` that gave them."""
 
-    def __init__(self, folder: Path, label_names: Sequence[str]):
+    def __init__(self, folder: Path, label_names: list[str]):
         try:
             about = json.loads((folder / MODEL_FILE).read_text(encoding="utf-8"))
             self.model, labels = str(about["model"]), about["labels"]
@@ -35,18 +35,18 @@ class TeacherLabels:
             raise ValueError(
                 f"Expected a folder that the command label wrote at {folder}, got: {error}."
             ) from error
-        if labels != list(label_names):
-            wanted = f"probabilities of the labels {list(label_names)}"
+        if labels != label_names:
             raise ValueError(
-                f"Expected in {folder} {wanted}, got {labels}. Label with a model that has these labels."
+                f"Expected in {folder} probabilities of the labels {label_names}, got {labels}. Label with a model "
+                "that has these labels."
             )
         self.folder, self.n_labels = folder, len(labels)
-        self.documents: dict[tuple[int, int], np.ndarray] = {}  # each (n_words, M) uint8
+        self.documents: dict[tuple[int, int], Array] = {}  # each (n_words, M) uint8
         for part in parts:
             rows = np.split(part["probabilities"], part["document_starts"][1:-1].tolist())
             self.documents.update(zip(document_keys(part), rows, strict=True))
 
-    def of_shard(self, path: str | Path) -> np.ndarray:
+    def of_shard(self, path: str | Path) -> Array:
         """Those of the words of a shard, (n_words, M) uint8; zeros where the model has not labelled a document."""
         arrays = open_shard(path)
         found = np.zeros((len(arrays["labels"]), self.n_labels), dtype=np.uint8)
@@ -56,12 +56,12 @@ class TeacherLabels:
         return found
 
 
-def as_bytes(probabilities: np.ndarray) -> np.ndarray:
+def as_bytes(probabilities: Array) -> Array:
     """Probabilities in a byte each: their square roots, so that small ones keep more than one digit."""
     return np.round(255 * np.sqrt(probabilities)).astype(np.uint8)
 
 
-def as_probabilities(stored: np.ndarray) -> np.ndarray:
+def as_probabilities(stored: Array) -> Array:
     """What `as_bytes` stored, (..., M), as probabilities that add up to 1, or to 0 where nothing is stored."""
     squares = (stored.astype(np.float32) / 255) ** 2
     return squares / np.maximum(squares.sum(-1, keepdims=True), 1e-9)
@@ -74,7 +74,7 @@ def claim_folder(out: Path, about: Mapping[str, Any]) -> None:
         write_whole(path, json.dumps(about, ensure_ascii=False, indent=1).encode())
     there = json.loads(path.read_text(encoding="utf-8"))
     if there["weights"] != about["weights"]:
-        wanted, got = f"labels of {about['model']}", f"those of other weights ({there['model']})"
         raise ValueError(
-            f"Expected {out} to hold {wanted}, it holds {got}. Choose another --output."
+            f"Expected {out} to hold labels of {about['model']}, it holds those of other weights ({there['model']}). "
+            "Choose another --output."
         )

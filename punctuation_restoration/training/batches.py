@@ -3,7 +3,7 @@
 import multiprocessing
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -16,8 +16,8 @@ from punctuation_restoration.data.collation import Augmenter, WindowCollator
 from punctuation_restoration.data.conversion import mapped_ahead
 from punctuation_restoration.data.recipe import Recipe
 from punctuation_restoration.data.sampling import CutWindow, WindowSampler
+from punctuation_restoration.data.shards import Index
 from punctuation_restoration.data.teacher_labels import TeacherLabels
-from punctuation_restoration.pipeline.conventions import stop_label_ids
 from punctuation_restoration.training.settings import TrainingSettings
 
 Batch = dict[str, torch.Tensor]
@@ -51,7 +51,7 @@ class BatchSource:
 def batch_source(
     settings: TrainingSettings,
     recipe: Recipe,
-    index: Mapping[str, Any],
+    index: Index,
     slots: Any,
     process: int = 0,
     n_processes: int = 1,
@@ -70,12 +70,11 @@ def batch_source(
         {**index, "sources": sources},
         replace(sampling, lengths=lengths),
         settings.pieces_per_batch * settings.accumulate * n_processes,
-        stop_label_ids(config.labels),
         settings.seed,
         settings.max_steps or 1,
         teacher.of_shard if teacher else None,
     )
-    if teacher and not any(stream.teacher_labels.any() for stream in sampler.streams):
+    if teacher and not any(stream.all.teacher_labels.any() for stream in sampler.streams):
         raise ValueError(
             f"Expected labels of these data in {teacher.folder}, got those of other texts. Label these."
         )

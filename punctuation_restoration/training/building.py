@@ -9,7 +9,7 @@ from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data.preparation import MOST_MIXED_CASE
 from punctuation_restoration.data.recipe import Recipe, Sampling
-from punctuation_restoration.data.shards import check_same_words
+from punctuation_restoration.data.shards import Index, check_same_words
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -37,7 +37,7 @@ ATTENTION_DROPOUTS = (
 def build_model(
     settings: TrainingSettings,
     recipe: Recipe,
-    index: Mapping[str, Any],
+    index: Index,
     start: str,
     trust_remote_code: bool = False,
 ) -> Any:
@@ -63,7 +63,6 @@ def build_model(
         model = start_from_encoder(str(settings.encoder), settings, recipe, trust_remote_code)
     name = start or str(settings.encoder)
     check_same_words(index, model.config, name)
-    check_pieces_fit(model, index, name)
     if model.config.casings:
         learn_casings(model, index, settings.casings)
     set_dropout(model, settings.dropout)
@@ -75,8 +74,10 @@ def load_own_model(name: str, **settings: Any) -> Any:
     try:
         kind = PunctuationRestorationConfig.get_config_dict(name)[0].get("model_type")
         if kind != PunctuationRestorationConfig.model_type:
-            got = f"a model of type {kind!r}. Give an encoder to start from as --encoder"
-            raise ValueError(f"Expected a punctuation model at {name!r}, got {got}.")
+            raise ValueError(
+                f"Expected a punctuation model at {name!r}, got a model of type {kind!r}. Give an encoder to start "
+                "from as --encoder."
+            )
         return PunctuationRestorationModel.from_pretrained(name, dtype=torch.float32, **settings)
     except OSError as error:
         raise ValueError(
@@ -172,17 +173,7 @@ def longest_window(encoder_config: Any, sampling: Sampling) -> int:
     return min([max(sampling.lengths), *(int((limit - 2) / share) for limit in limits if limit)])
 
 
-def check_pieces_fit(model: Any, index: Mapping[str, Any], name: str) -> None:
-    """Check that data have no piece that a model does not know."""
-    n_rows = model.get_input_embeddings().num_embeddings
-    if index["n_vocabulary"] > n_rows:
-        got = f"the data were prepared with {index['n_vocabulary']} pieces"
-        raise ValueError(
-            f"Expected piece ids below {n_rows}, {got}. Prepare it with --tokenizer {name}."
-        )
-
-
-def learn_casings(model: Any, index: Mapping[str, Any], is_asked: bool) -> None:
+def learn_casings(model: Any, index: Index, is_asked: bool) -> None:
     """Give a model with a head of casings the data's words with capitals inside; without any it is not trained."""
     if any(row["splits"]["train"].get("n_cased") for row in index["sources"]):
         listed: dict[str, str] = {}
@@ -190,8 +181,10 @@ def learn_casings(model: Any, index: Mapping[str, Any], is_asked: bool) -> None:
             listed.setdefault(word.lower(), word)
         model.config.mixed_case = list(listed.values())[:MOST_MIXED_CASE]
     elif is_asked:
-        what_to_do = "Prepare it again from texts with capitals, or leave --casings out."
-        raise ValueError(f"Expected data with casings for --casings, got none. {what_to_do}")
+        raise ValueError(
+            "Expected data with casings for --casings, got none. Prepare it again from texts with capitals, or leave "
+            "--casings out."
+        )
     else:
         model.classifier.casings.requires_grad_(False)
 
@@ -201,19 +194,19 @@ def set_dropout(model: Any, share: float | None) -> None:
 
     None is 0.1 where the encoder has any dropout. Elsewhere a share above 0 is a `ValueError`: it would do nothing.
     """
-    drops = [
-        (name, module)
+    drops = {
+        name: module
         for name, module in model.encoder.named_modules()
         if isinstance(module, torch.nn.Dropout)
-    ]
-    hidden = [module for name, module in drops if not name.endswith(ATTENTION_DROPOUTS)]
+    }
+    hidden = [module for name, module in drops.items() if not name.endswith(ATTENTION_DROPOUTS)]
     if share and not hidden:
-        what_to_do = "Leave it out, and regularise by label smoothing or a recipe's augmentation."
         kind = type(model.encoder).__name__
         raise ValueError(
-            f"Expected an encoder with dropout for dropout {share}, {kind} has none. {what_to_do}"
+            f"Expected an encoder with dropout for dropout {share}, {kind} has none. Leave it out, and regularise by "
+            "label smoothing or a recipe's augmentation."
         )
-    for _, module in drops:
+    for module in drops.values():
         module.p = 0.0
     for module in hidden:
         module.p = DROPOUT if share is None else share

@@ -11,7 +11,7 @@ from tqdm import tqdm
 from punctuation_restoration.data import shards
 from punctuation_restoration.data.teacher_labels import TeacherLabels, as_bytes, claim_folder
 from punctuation_restoration.pipeline.backends import check_device
-from punctuation_restoration.training.building import check_pieces_fit, load_with_slots
+from punctuation_restoration.training.building import load_with_slots
 from punctuation_restoration.training.precision import choose_format, use_fp32_attention
 from punctuation_restoration.training.validation import read_windows, source_windows
 
@@ -29,16 +29,18 @@ def write_probabilities(
     check_device(device)
     model, slots = load_with_slots(name, device, trust_remote_code)
     index = shards.read_index(*data)
-    check_pieces_fit(model, index, name)
-    shards.check_same_pieces(index, slots.tokenizer)
+    n_rows = model.get_input_embeddings().num_embeddings
+    shards.check_same_pieces(index, slots.tokenizer, n_rows)
     use_fp32_attention(model)
     names = model.config.label_names
     claim_folder(out, {"model": name, "weights": model.fingerprint(), "labels": names})
     known = TeacherLabels(out, names).documents.keys()
-    splits = [row["splits"]["train"] for row in index["sources"]]
-    n_new, n_words = 0, sum(split["n_words"] for split in splits)
+    n_new, n_words = 0, shards.n_train_words(index)
     with tqdm(desc="labelling", total=n_words, unit=" words", disable=None, leave=False) as bar:
-        for path in [Path(shard["file"]) for split in splits for shard in split["shards"]]:
+        for split, shard in shards.split_shards(index):
+            if split != "train":
+                continue
+            path = Path(shard["file"])
             arrays = shards.open_shard(path)
             sizes = np.diff(shards.document_borders(arrays))[:, 0]  # in words
             is_new = np.array([key not in known for key in shards.document_keys(arrays)])

@@ -10,7 +10,7 @@ import json
 import math
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
+from torch import Tensor
 
 from punctuation_restoration.generated_card import ORIGIN_FILE
 from punctuation_restoration.modeling.encoders import compile_layers
@@ -35,9 +36,9 @@ from punctuation_restoration.training.optimisation import (
     build_optimiser,
     rate_factor,
 )
-from punctuation_restoration.training.reporting import RunReport, last_words, said_of
+from punctuation_restoration.training.reporting import Row, RunReport, last_words, said_of
 from punctuation_restoration.training.settings import Schedule, TrainingSettings
-from punctuation_restoration.training.validation import Validation, scores_of, set_tuned
+from punctuation_restoration.training.validation import Scores, Validation, scores_of, set_tuned
 from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
 MAX_NORM = 1.0  # gradients are clipped to it
@@ -56,8 +57,8 @@ class RunState:
     best_f1: float = -1.0  # mean of all languages, in points of 100
     n_stale: int = 0  # evaluations since then
     # Scores and restored sentences of the model before the run, and of the best one; None where nothing was scored.
-    before: dict[str, Any] | None = None
-    best: dict[str, Any] | None = None
+    before: Row | None = None
+    best: Row | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class TrainingResult:
     best: Path  # folder of the model with the best F1, without validation words of the last one
     f1: float | None
     f1_before: float | None  # of the model that the run started from
-    scores: Mapping[str, Any]  # of the best model, see `Validation.scores`
+    scores: Row  # of the best model, see `Validation.scores`
     steps: int  # that were taken
 
 
@@ -84,14 +85,15 @@ class TrainingRun:
     source: BatchSource  # the batches of this process
     validation: Validation
     report: RunReport
-    origin: Mapping[str, Any]  # what the model is made from, kept beside its weights
-    kept: Mapping[str, Any]  # state of the checkpoint to resume from, or empty
+    origin: Row  # what the model is made from, kept beside its weights
+    starting_model: Callable[[], Any]  # the model that the run began with
+    kept: Row  # state of the checkpoint to resume from, or empty
 
     def __post_init__(self) -> None:
         settings, accelerator, kept = self.settings, self.accelerator, self.kept
-        known = [field.name for field in fields(RunState) if field.name in kept]
-        self.state = RunState(**{name: kept[name] for name in known})
-        self.scores: dict[str, Any] = {}
+        names = [field.name for field in fields(RunState) if field.name in kept]
+        self.state = RunState(**{name: kept[name] for name in names})
+        self.scores: Scores = {}
         self._scored_step = -1
         self._n_read = [0, 0]  # words and pieces of this process, not yet counted in the state
         # Here, so that averages and moments are made where the weights are.
@@ -113,7 +115,7 @@ class TrainingRun:
 
     def train(self) -> TrainingResult:
         """Do the steps that are left, and save what they made with its thresholds."""
-        if self.validation.windows and not self.state.step:
+        if self.validation.windows and not self.state.before:
             self._score_start()
         self._take_steps()
         if self._scored_step != self.state.step:
@@ -127,14 +129,19 @@ class TrainingRun:
 
     def _score_start(self) -> None:
         """Score the starting model, and for scale a guess. It is not counted as the best of the run."""
-        self.tell(f"Scoring the starting model on {self.validation.n_words:,} words.")
-        reading = self.validation.read(self.model)
-        scores = scores_of(reading, self.model.config.label_names)
+        self.report.tell(f"Scoring the starting model on {self.validation.n_words:,} words.")
+        model = self.starting_model().to(self.accelerator.device)
+        scores = scores_of(self.validation.read(model), model.config.label_names)
         mark, f1 = self.validation.guessed()
-        self.tell(f"step 0: {said_of(scores)}; a guess of {mark!r} after every word {f1:.1f}")
-        restored = self.validation.restored_samples(self.model)
-        self.state.before = {"validation": scores, "restored": restored}
-        self._keep_row(self.state.before)
+        self.report.tell(
+            f"step 0: {said_of(scores)}; a guess of {mark!r} after every word {f1:.1f}"
+        )
+        self.state.before = {
+            "validation": scores,
+            "restored": self.validation.restored_samples(model),
+        }
+        if not self.state.step:  # else a checkpoint of an earlier version, which kept no scores
+            self._keep_row(self.state.before)
 
     def evaluate(self) -> None:
         """Score the validation words, keep the best model, and count evaluations without progress."""
@@ -151,7 +158,7 @@ class TrainingRun:
                 self._save_tuned("best")
                 row["restored"] = self.validation.restored_samples(self.model)
                 self.state.best = row if self.scores["languages"] else None
-        self.tell(f"step {self.state.step}: {said_of(self.scores)}")
+        self.report.tell(f"step {self.state.step}: {said_of(self.scores)}")
         self._keep_row(row)
         self._scored_step = self.state.step
 
@@ -175,11 +182,7 @@ class TrainingRun:
                 shutil.rmtree(old, ignore_errors=True)
         self.accelerator.wait_for_everyone()
 
-    def tell(self, line: str) -> None:
-        """Print a line, once for all processes."""
-        self.report.tell(line)
-
-    def _keep_row(self, row: Mapping[str, Any]) -> None:
+    def _keep_row(self, row: Row) -> None:
         """Keep a row of numbers in the log, beside how far the run is."""
         state = self.state
         far = {"step": state.step, "words": state.n_words, "pieces": state.n_pieces}
@@ -206,14 +209,16 @@ class TrainingRun:
         state, schedule = self.state, self.schedule
         started = time.perf_counter() - state.seconds
         before, first_step = replace(state), state.step
-        losses: list[torch.Tensor] = []  # of this process, since the last line of progress
+        losses: list[Tensor] = []  # of this process, since the last line of progress
         n_workers = n_workers_beside(self.accelerator.device, self.accelerator.num_processes)
         told = schedule.log_every, schedule.evaluate_every, schedule.checkpoint_every
         self.prepared.train()  # transformers gives loaded models ready to serve, without dropout
         with self.report.bar(first_step, schedule.max_steps) as bar:
             for batches in read_ahead(self.source, first_step, schedule.max_steps, n_workers):
                 if schedule.patience and state.n_stale >= schedule.patience:
-                    self.tell(f"No better F1 in {state.n_stale} evaluations: the run ends here.")
+                    self.report.tell(
+                        f"No better F1 in {state.n_stale} evaluations: the run ends here."
+                    )
                     break
                 factor = rate_factor(state.step, schedule.warmup_steps, schedule.max_steps)
                 for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
@@ -238,7 +243,7 @@ class TrainingRun:
                 if saves:
                     self.save()
 
-    def _settle(self, losses: list[torch.Tensor]) -> float:
+    def _settle(self, losses: list[Tensor]) -> float:
         """Count what all processes have read. Gives the mean of the losses; one that is not finite is an error."""
         n_words, n_pieces = self._summed(self._n_read).tolist()
         self.state.n_words += n_words
@@ -246,9 +251,9 @@ class TrainingRun:
         self._n_read = [0, 0]
         mean = float(self._summed(torch.stack(losses)).double().mean())
         if not math.isfinite(mean):
-            what_to_do = "Lower --encoder-rate, raise --warmup-steps, or use --dtype float32."
             raise FloatingPointError(
-                f"Expected a finite loss up to step {self.state.step}, got {mean}. {what_to_do}"
+                f"Expected a finite loss up to step {self.state.step}, got {mean}. Lower --encoder-rate, raise "
+                "--warmup-steps, or use --dtype float32."
             )
         return mean
 
@@ -263,7 +268,7 @@ class TrainingRun:
         """Say what came of the run, and give it."""
         before, best = self.state.before, self.state.best
         for line in last_words(self.out / "best", before, best):
-            self.tell(line)
+            self.report.tell(line)
         return TrainingResult(
             best=self.out / "best",
             f1=best["validation"]["mean_f1"] if best else None,
@@ -272,7 +277,7 @@ class TrainingRun:
             steps=self.state.step,
         )
 
-    def _take_step(self, batches: list[Batch]) -> torch.Tensor:
+    def _take_step(self, batches: list[Batch]) -> Tensor:
         """One step of the optimiser. Gives this process's part of the mean loss over the scored slots of all."""
         n_scored: Any = 0
         for batch in batches:
@@ -299,7 +304,7 @@ class TrainingRun:
         self.averages.update()
         return total
 
-    def _loss(self, batch: Batch) -> torch.Tensor:
+    def _loss(self, batch: Batch) -> Tensor:
         """Summed loss over the scored slots of one batch."""
         device = self.accelerator.device
         there = {name: tensor.to(device, non_blocking=True) for name, tensor in batch.items()}
@@ -308,6 +313,6 @@ class TrainingRun:
             outputs = self.prepared(**inputs)
         return total_loss(outputs.logits, outputs.casing_logits, self.settings, **there)
 
-    def _summed(self, values: Any) -> torch.Tensor:
+    def _summed(self, values: Any) -> Tensor:
         """The sum over all processes of a tensor, or of numbers."""
         return self.accelerator.reduce(torch.as_tensor(values, device=self.accelerator.device))

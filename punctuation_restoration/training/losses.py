@@ -1,6 +1,7 @@
 """The loss: the labels of the text, and the probabilities of another model."""
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED, cross_entropies
@@ -8,13 +9,13 @@ from punctuation_restoration.training.settings import TrainingSettings
 
 
 def total_loss(
-    logits: torch.Tensor,
-    casing_logits: torch.Tensor | None,
+    logits: Tensor,
+    casing_logits: Tensor | None,
     settings: TrainingSettings,
-    labels: torch.Tensor,
-    teacher_labels: torch.Tensor | None = None,
-    casings: torch.Tensor | None = None,
-) -> torch.Tensor:
+    labels: Tensor,
+    teacher_labels: Tensor | None = None,
+    casings: Tensor | None = None,
+) -> Tensor:
     """Summed loss of the scored slots: cross-entropy with the labels, smoothed by `label_smoothing`.
 
     Where another model gave probabilities, the divergence from these counts for a share of `distil_weight`.
@@ -39,9 +40,7 @@ def total_loss(
     return loss
 
 
-def divergences(
-    logits: torch.Tensor, teacher_labels: torch.Tensor, temperature: float
-) -> torch.Tensor:
+def divergences(logits: Tensor, teacher_labels: Tensor, temperature: float) -> Tensor:
     """Divergence (B, W) from teacher labels (B, W, M), times the temperature squared (Hinton et al. 2015)."""
     softened = teacher_labels.pow(1 / temperature)
     softened = softened / softened.sum(-1, keepdim=True).clamp(min=1e-9)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
+from torch import Tensor
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
@@ -81,12 +82,12 @@ def choose_format(dtype: str, device_type: str) -> str:
 
 def attend_in_fp32(
     module: Any,
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    mask: torch.Tensor | None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
     **options: Any,
-) -> tuple[torch.Tensor, None]:
+) -> tuple[Tensor, None]:
     """transformers' attention "sdpa", in fp32 where a CPU computes the rest in bf16.
 
     The backward pass of torch's bf16 attention took nearly half of a step (torch 2.13, AMX: `docs/log.md`, "bf16").

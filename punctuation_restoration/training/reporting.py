@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ PROJECT = "punctuation-restoration"  # its name in trackers
 # Validation words of one language; on fewer a threshold that gains by chance is as likely as one that helps.
 FEW_WORDS = 5_000
 N_SHOWN = 3  # sentences before and after
+Row = Mapping[str, Any]  # of the log
 
 
 def check_trackers(names: Sequence[Any]) -> None:
@@ -37,7 +39,7 @@ def check_trackers(names: Sequence[Any]) -> None:
 class RunReport:
     """Says what happens in the folder `out` of a run, once for all processes."""
 
-    def __init__(self, out: Path, accelerator: Accelerator, about: Mapping[str, Any]):
+    def __init__(self, out: Path, accelerator: Accelerator, about: Row):
         self.path, self.accelerator = out / LOG_FILE, accelerator
         plain = {name: str(value) for name, value in about.items() if value is not None}
         accelerator.init_trackers(PROJECT, plain)
@@ -59,7 +61,7 @@ class RunReport:
         if bar.disable:
             self.tell(f"step {step}: loss {loss:.4f}, {pace}")
 
-    def keep(self, row: Mapping[str, Any]) -> None:
+    def keep(self, row: Row) -> None:
         """Add a row of numbers to the log, with its step, and give them to the trackers."""
         if self.accelerator.is_main_process:
             with open(self.path, "a", encoding="utf-8") as file:
@@ -67,26 +69,30 @@ class RunReport:
         numbers = flat_numbers(row)
         self.accelerator.log(numbers, step=int(numbers.pop("step")))
 
+    def rows(self) -> list[Row]:
+        """The rows of the log, none before a run; a last line that was cut off is left out."""
+        rows: list[Row] = []
+        if self.path.is_file():
+            for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+                with contextlib.suppress(ValueError):
+                    rows.append(json.loads(line))
+        return rows
+
     def forget_after(self, step: int) -> None:
         """Remove what a run that was killed had logged after the step from which it goes on: it comes again."""
-        if not self.accelerator.is_main_process or not self.path.is_file():
-            return
-        kept = []
-        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
-            with contextlib.suppress(ValueError):  # the last line may have been cut off
-                kept += [line + "\n"] * (json.loads(line)["step"] <= step)
-        write_whole(self.path, "".join(kept).encode(), force=True)
+        if self.accelerator.is_main_process and (rows := self.rows()):
+            kept = [json.dumps(row, ensure_ascii=False) for row in rows if row["step"] <= step]
+            write_whole(self.path, "".join(f"{line}\n" for line in kept).encode(), force=True)
 
     def finish(self) -> None:
         """Draw the curves, unless a tracker has them."""
         if self.accelerator.log_with:
             self.accelerator.end_training()
-        elif self.accelerator.is_main_process and self.path.is_file():
-            lines = self.path.read_text(encoding="utf-8").splitlines()
-            draw_curves([json.loads(line) for line in lines], self.path.with_name(CURVE_FILE))
+        elif self.accelerator.is_main_process and (rows := self.rows()):
+            draw_curves(rows, self.path.with_name(CURVE_FILE))
 
 
-def flat_numbers(row: Mapping[str, Any], above: str = "") -> dict[str, float]:
+def flat_numbers(row: Row, above: str = "") -> dict[str, float]:
     """The numbers of a row and of the dictionaries in it, as trackers take them: `validation/languages/en/f1`."""
     numbers: dict[str, float] = {}
     for name, value in row.items():
@@ -97,26 +103,27 @@ def flat_numbers(row: Mapping[str, Any], above: str = "") -> dict[str, float]:
     return numbers
 
 
-def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+def draw_curves(rows: Sequence[Row], path: Path) -> None:
     """Draw the loss and the validation F1 of each language by step."""
     from matplotlib.figure import Figure  # without pyplot, which may look for a display
 
     figure = Figure(figsize=(8, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)
-    losses = [row for row in rows if "loss" in row]
-    left.plot([row["step"] for row in losses], [row["loss"] for row in losses])
+    left.plot(*zip(*((row["step"], row["loss"]) for row in rows if "loss" in row), strict=True))
     left.set(title="loss", xlabel="step")
     right.set(title="validation F1", xlabel="step")
-    scored = [row for row in rows if "validation" in row]
-    for language in scored[-1]["validation"]["languages"] if scored else ():
-        f1 = [row["validation"]["languages"][language]["f1"] for row in scored]
-        right.plot([row["step"] for row in scored], f1, marker=".", label=language)
+    curves = defaultdict[str, list[tuple[int, float]]](list)
+    for row in rows:
+        for language, scores in row.get("validation", {}).get("languages", {}).items():
+            curves[language].append((row["step"], scores["f1"]))
+    for language, points in curves.items():
+        right.plot(*zip(*points, strict=True), marker=".", label=language)
         right.legend()
     with written_whole(path) as beside:
         figure.savefig(beside, dpi=110)
 
 
-def said_of(scores: Mapping[str, Any]) -> str:
+def said_of(scores: Row) -> str:
     """Validation scores in words."""
     languages = scores["languages"].items()
     if not languages:
@@ -127,22 +134,19 @@ def said_of(scores: Mapping[str, Any]) -> str:
     return line
 
 
-def last_words(
-    best_folder: Path, before: Mapping[str, Any] | None, best: Mapping[str, Any] | None
-) -> list[str]:
+def last_words(best_folder: Path, before: Row | None, best: Row | None) -> list[str]:
     """What a run says at its end: what it gained, three sentences, and what comes next.
 
     Args:
         best_folder: of the best model.
         before, best: rows of the log about the starting model and about the best one; None where nothing was scored.
     """
-    lines = []
-    if best:
-        f1 = f"F1 {best['validation']['mean_f1']:.1f}"
-        if before:
-            f1 = f"F1 {before['validation']['mean_f1']:.1f} → {f1.removeprefix('F1 ')}"
-        lines.append(f"{f1}, saved in {best_folder}")
-        if before and before["validation"]["mean_f1"] >= best["validation"]["mean_f1"]:
+    if not best:
+        lines = [f"Saved in {best_folder}. F1 was not measured: no validation documents."]
+    else:
+        f1s = [row["validation"]["mean_f1"] for row in (before, best) if row]
+        lines = [f"F1 {' → '.join(f'{f1:.1f}' for f1 in f1s)}, saved in {best_folder}"]
+        if before and f1s[0] >= f1s[-1]:
             lines.append("No gain: try more text, a lower --encoder-rate, or more steps.")
         n_words = min(row["n_words"] for row in best["validation"]["languages"].values())
         if n_words < FEW_WORDS:
@@ -154,8 +158,6 @@ def last_words(
         pairs.sort(key=lambda pair: pair[0] == pair[1])
         for old, new in pairs[:N_SHOWN]:
             lines += [f"  before  {old}", f"  after   {new}"] if before else [f"  {new}"]
-    else:
-        lines.append(f"Saved in {best_folder}. F1 was not measured: no validation documents.")
     return [
         *lines,
         "Next:",

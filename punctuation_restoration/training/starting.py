@@ -16,7 +16,12 @@ from transformers.utils.logging import disable_progress_bar
 
 from punctuation_restoration.data.preparation import prepared_folders
 from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
-from punctuation_restoration.data.shards import check_same_pieces, check_shards, read_index
+from punctuation_restoration.data.shards import (
+    check_same_pieces,
+    check_shards,
+    n_train_words,
+    read_index,
+)
 from punctuation_restoration.data.teacher_labels import TeacherLabels
 from punctuation_restoration.generated_card import origin_of
 from punctuation_restoration.modeling.encoders import layers_of
@@ -38,6 +43,7 @@ from punctuation_restoration.training.settings import (
 from punctuation_restoration.training.validation import Validation
 from punctuation_restoration.whole_files import write_whole
 
+AnyPath = str | Path
 SETTINGS_FILE = "settings.json"
 OPEN = tuple(own.name for own in fields(Schedule))  # settings that may be left open
 # What may change when a run resumes. Everything else decides what is learned, and stays.
@@ -48,14 +54,14 @@ MAY_CHANGE = (
 
 
 def train(
-    data: str | Path | Sequence[str | Path],
-    output: str | Path,
+    data: AnyPath | Sequence[AnyPath],
+    output: AnyPath,
     *,
-    model: str | Path | None = None,
-    recipe: str | Path | Recipe | None = None,
+    model: AnyPath | None = None,
+    recipe: AnyPath | Recipe | None = None,
     language: str = "xx",
-    labels: str | Path | None = None,
-    teacher_labels: str | Path | None = None,
+    labels: AnyPath | None = None,
+    teacher_labels: AnyPath | None = None,
     device: str | None = None,
     log_with: str | Sequence[Any] = (),
     trust_remote_code: bool = False,
@@ -112,7 +118,7 @@ def train(
             chosen,
             recipe,
             out,
-            data=[str(path) for path in ([data] if isinstance(data, str | Path) else data)],
+            data=[str(path) for path in ([data] if isinstance(data, AnyPath) else data)],
             start=start,
             is_model=model is not None,
             language=language,
@@ -159,11 +165,15 @@ def build_run(
             model=recipe.model,
         )
     index = read_index(*folders)
-    place = str(resumed or (start if is_model else ""))
-    torch.manual_seed(settings.seed)  # a new classifier is drawn
-    model = build_model(settings, recipe, index, place, trust_remote_code)
-    tokenizer = AutoTokenizer.from_pretrained(place or start, trust_remote_code=trust_remote_code)
-    check_same_pieces(index, tokenizer)
+
+    def built(folder: AnyPath) -> Any:
+        torch.manual_seed(settings.seed)  # a new classifier is drawn
+        return build_model(settings, recipe, index, str(folder), trust_remote_code)
+
+    own_start = start if is_model else ""
+    model = built(resumed or own_start)
+    tokenizer = AutoTokenizer.from_pretrained(resumed or start, trust_remote_code=trust_remote_code)
+    check_same_pieces(index, tokenizer, model.get_input_embeddings().num_embeddings)
     slots = SlotEncoder(tokenizer, model.config)
     freeze_layers(model, settings.frozen_layers)
     names = model.config.label_names
@@ -172,12 +182,13 @@ def build_run(
         model.notices = notices_beside(teacher.model)  # Gemma's terms hold for what learns from it
     if accelerator.device.type == "cpu" and accelerator.mixed_precision == "bf16":
         use_fp32_attention(model)
-    validation = Validation(index, slots, settings.validation_words, accelerator)
+    n_pieces = check_shards(index)
+    validation = Validation(index, slots, settings.validation_words)
     if settings.patience and not validation.windows:
         raise ValueError(
             "Expected validation documents for --patience, got none. Prepare with --validation 0.2."
         )
-    n_words, n_pieces = check_shards(index)
+    n_words = n_train_words(index)
     schedule = schedule_of(settings, n_words, n_pieces / step_pieces, bool(validation.windows))
     part = accelerator.process_index, accelerator.num_processes
     planned = replace(settings, max_steps=schedule.max_steps)
@@ -205,22 +216,23 @@ def build_run(
         validation,
         report,
         origin,
+        lambda: built(own_start) if resumed else model,
         kept,
     )
     n_trained = model.num_parameters(only_trainable=True)
     where = f"{part[1]} process{'' if part[1] == 1 else 'es'} on {accelerator.device.type}"
-    run.tell(
+    report.tell(
         f"{where}, mixed precision: {accelerator.mixed_precision}; {n_trained:,} trained parameters"
     )
     if resumed:
-        run.tell(f"Resuming from {resumed} (step {run.state.step}).")
+        report.tell(f"Resuming from {resumed} (step {run.state.step}).")
     passes = schedule.max_steps * step_pieces / n_pieces
-    run.tell(
+    report.tell(
         f"{schedule.max_steps:,} steps of {step_pieces:,} pieces read the {n_words:,} words {passes:.1f} times"
         + (", or fewer where validation stops getting better." if schedule.patience else ".")
     )
     if passes > MOST_PASSES + 1:
-        run.tell(
+        report.tell(
             f"Warning: more than {MOST_PASSES} times mostly teaches a text by heart. Leave out --max-steps, or add "
             "--patience 3."
         )

@@ -9,22 +9,34 @@ marks: thresholds are moved one after the other as long as F1 grows. Found on a 
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from accelerate import Accelerator
+from accelerate import PartialState
 from accelerate.utils import gather_object
 
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.sampling import CutWindow
-from punctuation_restoration.data.shards import WordStream, check_same_words, read_index
+from punctuation_restoration.data.shards import (
+    Array,
+    Index,
+    WordStream,
+    check_same_words,
+    read_index,
+)
 from punctuation_restoration.evaluation.scores import count_labels, score
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
-from punctuation_restoration.pipeline.conventions import stop_label_ids
-from punctuation_restoration.pipeline.decisions import Choice, calibrated, decode, make_choice
+from punctuation_restoration.pipeline.decisions import (
+    Choice,
+    calibrated,
+    decode,
+    make_choice,
+    stop_labels,
+)
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.restoration_pipeline import PunctuationRestorationPipeline
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -41,40 +53,31 @@ N_ROUNDS = 3
 LEAST_GAIN = 0.0005
 
 
-class ScoredWindow(NamedTuple):
-    """A window, which of its words are scored, and their language."""
-
-    window: CutWindow
-    kept: slice
-    language: str
-
-    @property
-    def n_scored(self) -> int:
-        """How many words are scored."""
-        return self.kept.stop - self.kept.start
+Thresholds = Mapping[str, float]  # by label
+Scores = dict[str, Any]  # what `scores_of` gives
 
 
 class Reading(NamedTuple):
     """What a model says of n words."""
 
-    languages: np.ndarray  # (n,) of str
-    labels: np.ndarray  # (n,) true labels
-    probabilities: np.ndarray  # (n, M)
-    casings: np.ndarray  # (n, 2) true and chosen, -100 where the data or the model have none
+    languages: Array  # (n,) of str
+    labels: Array  # (n,) true labels
+    probabilities: Array  # (n, M)
+    casings: Array  # (n, 2) true and chosen, -100 where the data or the model have none
 
 
 @dataclass(eq=False, repr=False)
 class Validation:
     """The validation windows of a run."""
 
-    index: Mapping[str, Any]  # of prepared data, from `data.shards.read_index`
+    index: Index  # of prepared data, from `data.shards.read_index`
     slots: Any  # the `SlotEncoder` of the model
     words_per_language: int  # how many words of each language are taken
-    accelerator: Accelerator | None = None  # whose processes share the windows; None reads all
 
     def __post_init__(self) -> None:
         check_same_words(self.index, self.slots.config)
-        self.windows: list[ScoredWindow] = []
+        self.n_words = 0  # that are scored
+        self.windows: list[CutWindow] = []
         for language in self.index["languages"]:
             rows = [row for row in self.index["sources"] if row["language"] == language]
             splits = [row["splits"]["validation"] for row in rows]
@@ -84,20 +87,16 @@ class Validation:
             for n_done, split in enumerate(splits):
                 n_words = min(split["n_words"], left // (len(splits) - n_done))
                 left -= n_words
+                self.n_words += n_words
                 for shard in split["shards"]:
-                    taken = source_windows(Path(shard["file"]), self.slots, n_words, language)
-                    n_words -= sum(scored.n_scored for scored in taken)
-                    self.windows += taken
+                    path = Path(shard["file"])
+                    self.windows += source_windows(path, self.slots, n_words, language)
+                    n_words = max(0, n_words - shard["n_words"])
         self.samples = sample_sentences(self.windows, self.slots)
-
-    @property
-    def n_words(self) -> int:
-        """How many words are scored."""
-        return sum(scored.n_scored for scored in self.windows)
 
     def guessed(self) -> tuple[str, float]:
         """The commonest mark, as it is written, and the F1 of writing it after every word: for scale."""
-        parts = [scored.window.words.labels[scored.kept] for scored in self.windows]
+        parts = [window.words.labels[window.scored] for window in self.windows]
         labels = self.slots.config.labels
         counts = np.bincount(np.concatenate(parts), minlength=len(labels))
         mark = 1 + int(counts[1:].argmax())
@@ -113,53 +112,51 @@ class Validation:
         return restored
 
     def read(self, model: Any) -> Reading | None:
-        """What a model says of the words; None without any."""
-        run, was_training = self.accelerator, model.training
-        own = slice(run.process_index, None, run.num_processes) if run else slice(None)
-        found = list(read_windows(model.eval(), self.slots, self.windows, own).values())
+        """What a model says of the words, all processes together; None without any."""
+        run, was_training = PartialState(), model.training
+        own = slice(run.process_index, None, run.num_processes)
+        read = read_windows(model.eval(), self.slots, self.windows, own)
         model.train(was_training)
-        found = gather_object(found) if run else found
-        return Reading(*map(np.concatenate, zip(*found, strict=True))) if found else None
+        parts = gather_object(list(read.values()))
+        return Reading(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
 
 
 def scores_of(
     reading: Reading | None, names: Sequence[str], choice: Choice | None = None
-) -> dict[str, Any]:
+) -> Scores:
     """Micro-F1 and F1 of each mark by language, in points of 100, and their mean, `mean_f1`; 0 without any words.
 
     Of the labels with these names, by a choice, or the likeliest. Where casings are known also `casings_f1`, the F1 of
     words that have capitals, most first words of sentences left out.
     """
-    languages: dict[str, dict[str, Any]] = {}
+    scores: Scores = {"languages": {}, "mean_f1": 0.0}
     if reading is None:
-        return {"languages": languages, "mean_f1": 0.0}
+        return scores
     labels, predicted = reading.labels, reading.probabilities.argmax(-1)
     if choice:
         labels, predicted = choice.goes_to[labels], decode(reading.probabilities, choice)[0]
     for language in np.unique(reading.languages).tolist():
         own = reading.languages == language
-        found = score(count_labels(labels[own].tolist(), predicted[own].tolist(), names), names)
-        row = {"f1": 100 * found["micro"]["f1"]}
-        row |= {name: 100 * mark["f1"] for name, mark in found["marks"].items()}
-        languages[language] = {**row, "n_words": found["n_words"]}
-    scores: dict[str, Any] = {"languages": languages}
-    scores["mean_f1"] = float(np.mean([row["f1"] for row in languages.values()]))
+        scored = score(count_labels(labels[own].tolist(), predicted[own].tolist(), names), names)
+        f1s = {"f1": scored["micro"], **scored["marks"]}
+        row = {name: 100 * rates["f1"] for name, rates in f1s.items()}
+        scores["languages"][language] = {**row, "n_words": scored["n_words"]}
+    scores["mean_f1"] = float(np.mean([row["f1"] for row in scores["languages"].values()]))
     true, chosen = reading.casings[(reading.casings != NOT_SCORED).all(1)].T
     if n_capitals := int((true > 0).sum() + (chosen > 0).sum()):
         scores["casings_f1"] = 200 * int(((true == chosen) & (true > 0)).sum()) / n_capitals
     return scores
 
 
-def sample_sentences(windows: Sequence[ScoredWindow], slots: Any) -> list[str]:
+def sample_sentences(windows: Sequence[CutWindow], slots: Any) -> list[str]:
     """Sentences that some documents begin with, without their marks, as the encoder reads them."""
-    stop_ids = stop_label_ids(slots.config.labels)
-    first = [scored.window.words for scored in windows if not scored.kept.start]
+    is_stop = stop_labels(slots.config.labels)
+    first = [window.words for window in windows if not window.scored.start]
     samples = []
     for words in first[:: max(1, len(first) // N_SAMPLES)][:N_SAMPLES]:
-        stops = np.flatnonzero(np.isin(words.labels[LEAST_WORDS - 1 : MOST_WORDS], stop_ids))
+        stops = np.flatnonzero(is_stop[words.labels[LEAST_WORDS - 1 : MOST_WORDS]])
         n_words = LEAST_WORDS + int(stops[0]) if len(stops) else MOST_WORDS
-        ends = np.cumsum(words.piece_counts, dtype=np.int64)[:n_words]
-        pieces = np.split(words.piece_ids, ends)[:-1]
+        pieces = words.pieces()[:n_words]
         samples.append(join_words([slots.tokenizer.decode(ids).strip() for ids in pieces]))
     return samples
 
@@ -170,22 +167,22 @@ def source_windows(
     n_words: int = sys.maxsize,
     language: str = "",
     documents: Sequence[int] | None = None,
-) -> list[ScoredWindow]:
+) -> list[CutWindow]:
     """Windows over the documents of a shard, as the pipeline cuts them, until `n_words` words are scored.
 
     `documents` are the indexes of those that are wanted, in their order; None wants all.
     """
     stream = WordStream(path)
-    windows: list[ScoredWindow] = []
+    windows: list[CutWindow] = []
     for number in range(len(stream.borders)) if documents is None else documents:
         first_word, document_end = stream.borders[number]
         end_word = min(document_end, first_word + n_words)
         n_words -= end_word - first_word
-        n_pieces = stream.piece_counts[first_word:end_word].tolist()
+        n_pieces = stream.all.piece_counts[first_word:end_word].tolist()
         for plan in windows_of(n_pieces, slots.config):
             words = stream.words(first_word + plan.first, plan.end - plan.first)
-            window = CutWindow(words, is_over=first_word + plan.end == document_end)
-            windows.append(ScoredWindow(window, plan.kept, language))
+            is_over = first_word + plan.end == document_end
+            windows.append(CutWindow(words, (), is_over, plan.kept, language))
     return windows
 
 
@@ -194,27 +191,21 @@ def windows_to_evaluate(folder: str, tokenizer: Any, config: Any) -> list[CutWin
 
     Each word is scored once: where it is context of another window's words, its label is -100.
     """
-    windows = []
-    validation = Validation(read_index(folder), SlotEncoder(tokenizer, config), sys.maxsize)
-    for window, kept, _ in validation.windows:
-        labels = np.full(len(window.words.labels), NOT_SCORED)
-        labels[kept] = window.words.labels[kept]
-        windows.append(replace(window, words=window.words._replace(labels=labels)))
-    return windows
+    return Validation(read_index(folder), SlotEncoder(tokenizer, config), sys.maxsize).windows
 
 
 @torch.no_grad()
 def read_windows(
-    model: Any, slots: Any, windows: Sequence[ScoredWindow], own: slice = slice(None)
+    model: Any, slots: Any, windows: Sequence[CutWindow], own: slice = slice(None)
 ) -> dict[int, Reading]:
-    """What a model says of the words that each window decides, by the number of the window.
+    """What a model says of the words of each window that are scored, by the number of the window.
 
     Windows of like length are read together; `own` says which batches this process reads.
     """
     collator, found = WindowCollator(slots), {}
-    n_pieces = [2 + len(scored.window.words.piece_ids) for scored in windows]
+    n_pieces = [2 + len(window.words.piece_ids) for window in windows]
     for batch in list(batches_by_length(n_pieces, None, BATCH_PIECES))[own]:
-        inputs = collator([windows[number].window for number in batch])
+        inputs = collator([windows[number] for number in batch])
         labels = inputs.pop("labels")
         unknown = torch.full_like(labels, NOT_SCORED)
         casings = [inputs.pop("casings", unknown), unknown]
@@ -223,13 +214,13 @@ def read_windows(
             casings[1] = outputs.casing_logits.argmax(-1).cpu()
         rows = labels, outputs.logits.float().softmax(-1).cpu(), torch.stack(casings, dim=-1)
         for row, number in enumerate(batch):
-            _, kept, language = windows[number]
-            languages = np.full(windows[number].n_scored, language)
-            found[number] = Reading(languages, *(tensor[row, kept].numpy() for tensor in rows))
+            scored = (labels[row] != NOT_SCORED).numpy()
+            languages = np.full(scored.sum(), windows[number].language)
+            found[number] = Reading(languages, *(tensor[row].numpy()[scored] for tensor in rows))
     return found
 
 
-def likelihood_slope(probabilities: np.ndarray, labels: np.ndarray, power: float) -> float:
+def likelihood_slope(probabilities: Array, labels: Array, power: float) -> float:
     """How fast the log-likelihood of the labels (W,) grows with the power that probabilities (W, M) are raised to."""
     logs = np.log(np.maximum(probabilities, np.finfo(float).tiny))
     expected = (calibrated(probabilities, 1 / power) * logs).sum(axis=1)
@@ -252,8 +243,8 @@ def best_temperature(slope: Callable[[float], float]) -> float:
 
 def tune(
     names: Sequence[str],
-    score: Callable[[Mapping[str, float]], float],
-    given: Mapping[str, float] | None = None,
+    score: Callable[[Thresholds], float],
+    given: Thresholds | None = None,
 ) -> dict[str, float]:
     """The best thresholds of some labels; `score` gives the F1, 0 to 1, with some thresholds.
 
@@ -285,12 +276,10 @@ def set_tuned(config: Any, reading: Reading | None) -> None:
     config.calibration_temperature = temperature
     read = reading._replace(probabilities=calibrated(probabilities, temperature))
 
-    def f1_with(marks: str) -> Callable[[Mapping[str, float]], float]:
-        return lambda given: (
-            scores_of(read, names, make_choice(config, marks, given))["mean_f1"] / 100
-        )
+    def f1_with(marks: str, given: Thresholds) -> float:
+        return scores_of(read, names, make_choice(config, marks, given))["mean_f1"] / 100
 
     basic = [names[index] for index in sorted(set(config.basic_labels) - {0})]
     others = [name for name in names[1:] if name not in basic]
-    thresholds = tune(basic, f1_with("basic"))
-    config.thresholds = tune(others, f1_with("all"), thresholds) or None
+    thresholds = tune(basic, partial(f1_with, "basic"))
+    config.thresholds = tune(others, partial(f1_with, "all"), thresholds) or None
