@@ -78,6 +78,7 @@ def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
     [
         ({"sorces": []}, r'known keys .* in recipe: can not match "sorces"'),
         ({"sources": [{"path": "a"}]}, r'in recipe, source 1: missing value for field "language"'),
+        ({"name": None}, r'in recipe: missing value for field "name"\. Add that key'),
         ({"sources": 3}, "keys and values in recipe, source 1, got 3"),
         ({"sources": ["a"]}, "keys and values in recipe, source 1, got 'a'"),
         ({"sources": [{**SOURCE, "weight": "high"}]}, '"weight" - should be "float" instead of value "high"'),

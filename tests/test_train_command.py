@@ -75,6 +75,19 @@ def test_a_run_writes_a_model_that_restores_and_a_log(unbroken: Path, tiny_check
     assert [path.name for path in sorted((unbroken / "checkpoints").iterdir())] == ["step-000006", "step-000008"]
 
 
+def test_a_run_that_an_earlier_version_began_is_compared_with_its_start_too(
+    train: Train, unbroken: Path, tmp_path: Path
+) -> None:
+    newest = Path(shutil.copytree(unbroken, tmp_path / "out")) / "checkpoints" / "step-000008"
+    state = torch.load(newest / "trainer.pt", weights_only=True)
+    before = state.pop("before")
+    torch.save(state, newest / "trainer.pt")
+    (newest / "digests.json").unlink()
+    said = train("out", "--average-decay", "0.5")[1]
+    assert f"F1 {before['validation']['mean_f1']:.1f} → " in said
+    assert torch.load(newest / "trainer.pt", weights_only=True)["before"] == before
+
+
 def test_a_run_takes_the_steps_of_a_plain_loop(train: Train, prepared: str, no_dropout: str, tmp_path: Path) -> None:
     """One that reads each loss at once, for a batch of which the model itself computes it."""
     more = ("--dropout", "0", "--log-every", "1", "--max-steps", "3")

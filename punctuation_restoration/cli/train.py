@@ -20,6 +20,15 @@ from punctuation_restoration.data.readers import list_files
 from punctuation_restoration.loading import add_trust_option
 from punctuation_restoration.training.settings import TrainingSettings
 
+OPTIONS = {
+    "--recipe": "recipe file (YAML); without it the defaults hold",
+    "--language": "language code of texts under --data (default xx)",
+    "--model": "punctuation model to start from, folder or Hub id",
+    "--labels": "file with other labels than those of --model or the recipe (YAML or JSON)",
+    "--teacher-labels": "folder of another model's probabilities to learn, by the command label",
+    "--device": "cpu, cuda or mps (default: a GPU where there is one)",
+}
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Train as the command line says. Gives 0, or 1 after an error message; a wrong command line ends with 2."""
@@ -50,16 +59,10 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         argument_default=argparse.SUPPRESS,
     )
     add = parser.add_argument
-    add("--recipe", help="recipe file (YAML); without it the defaults hold")
+    for name, meaning in OPTIONS.items():
+        add(name, help=meaning)
     add("--data", required=True, nargs="+", help="prepared folders, or texts in one language")
-    add("--language", help="language code of texts under --data (default xx)")
     add("--output", required=True, help="folder of the run; a run that was stopped there resumes")
-    add("--model", help="punctuation model to start from, folder or Hub id")
-    what = "file with other labels than those of --model or the recipe (YAML or JSON)"
-    add("--labels", help=what)
-    what = "folder of another model's probabilities to learn, by the command label"
-    add("--teacher-labels", help=what)
-    add("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
     add_trust_option(parser)
     what = "trackers of the run's curves; without one they are drawn into curve.png"
     add("--log-with", nargs="+", choices=("tensorboard", "wandb", "trackio"), help=what)

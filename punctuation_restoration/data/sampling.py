@@ -56,8 +56,8 @@ class WindowSampler:
     pieces_per_step: int  # all processes and accumulated batches together
     seed: int  # of the whole run
     n_steps: int = 1  # planned for the whole run, for `max_passes`
-    # A model's probabilities of the labels of a shard's words, (n_words, M) uint8.
-    teacher_labels: Callable[[Path], Array] | None = None
+    # A model's probabilities of the labels of a shard's words, (n_words, M) uint8, or None.
+    teacher_labels: Callable[[Path], Array | None] = lambda path: None
 
     def __post_init__(self) -> None:
         self.is_stop = stop_labels(self.index["labels"])  # (M,)
@@ -67,8 +67,8 @@ class WindowSampler:
         for row in sorted(self.index["sources"], key=lambda row: row["language"]):
             for shard in row["splits"]["train"]["shards"]:
                 path = Path(shard["file"])
-                taught = self.teacher_labels(path) if self.teacher_labels else None
-                self.streams.append(WordStream(path, row["language"], taught))
+                stream = WordStream(path, row["language"], self.teacher_labels(path))
+                self.streams.append(stream)
                 weighted_words.append(row["weight"] * shard["n_words"])
         languages = np.array([stream.language for stream in self.streams])
         self.probabilities = stream_probabilities(
@@ -151,8 +151,10 @@ class WindowSampler:
             first, end = stream.borders[generator.integers(len(stream.borders))]
         else:
             first = int(generator.integers(stream.n_words))
-            if place != "anywhere":
-                first = self._sentence_start(stream, first)
+            if place != "anywhere":  # the first word after the next stop, if there is one nearby
+                nearby = stream.all.labels[first : first + SEARCH_WORDS]
+                stops = np.flatnonzero(self.is_stop[nearby])
+                first = (first + int(stops[0]) + 1) % stream.n_words if len(stops) else first
             end = first or stream.n_words
         is_over = place in ("document_ends", "sentence_ends")
         if is_over:
@@ -165,11 +167,6 @@ class WindowSampler:
         if self.questions and generator.random() < share:
             words = self._with_question(words, room, stream.language, generator)
         return words, is_over
-
-    def _sentence_start(self, stream: WordStream, first: int) -> int:
-        """The first word after the next stop, if there is one nearby."""
-        stops = np.flatnonzero(self.is_stop[stream.all.labels[first : first + SEARCH_WORDS]])
-        return (first + int(stops[0]) + 1) % stream.n_words if len(stops) else first
 
     def _find_questions(self) -> dict[str, Array]:
         """Language -> its questions, (n_questions, 3): stream, first word, end word.
@@ -208,14 +205,11 @@ def stream_probabilities(weighted_words: Array, languages: Array, sampling: Samp
 
     Of a language they are added up and taken to the power 1 / temperature, times its weight (Conneau et al. 2020).
     """
-    probabilities = np.zeros(len(weighted_words))
-    for language in np.unique(languages).tolist():
-        own = languages == language
-        total = weighted_words[own].sum()
-        if total > 0:
-            weight = sampling.language_weights.get(language, 1.0)
-            share = total ** (1 / sampling.temperature) * weight
-            probabilities[own] = share * weighted_words[own] / total
+    names, kinds = np.unique(languages, return_inverse=True)
+    totals = np.bincount(kinds, weighted_words)
+    weights = [sampling.language_weights.get(name, 1.0) for name in names.tolist()]
+    shares = totals ** (1 / sampling.temperature) * weights
+    probabilities = shares[kinds] * weighted_words / np.maximum(totals[kinds], np.finfo(float).tiny)
     if not probabilities.sum() > 0:
         raise ValueError(
             "Expected training words with a weight above 0, got none. Check the weights in the recipe."
@@ -269,8 +263,6 @@ def _fitted(words: Words, room: int, keeps_end: bool) -> Words:
     """As many of the first or last words as fit. If not even the first fits, it is cut."""
     if keeps_end and (n_words := _n_fitting(words.piece_counts[::-1], room)):
         return words.parted(len(words.labels) - n_words)[1]
-    if n_words := _n_fitting(words.piece_counts, room):
-        return words.parted(n_words)[0]
-    first = words.parted(1)[0]
-    counts = np.array([room], dtype=np.uint8)
+    first = words.parted(max(1, _n_fitting(words.piece_counts, room)))[0]
+    counts = np.minimum(first.piece_counts, np.int64(room)).astype(np.uint8)
     return first._replace(piece_ids=first.piece_ids[:room], piece_counts=counts)

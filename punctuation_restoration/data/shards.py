@@ -56,13 +56,16 @@ class Words(NamedTuple):
         first = Words(self.piece_ids[:n_pieces], *(row[:n_words] for row in rows))
         return first, Words(self.piece_ids[n_pieces:], *(row[n_words:] for row in rows))
 
-    def taken(self, index: Array) -> "Words":
-        """The words of these numbers, in this order; each may come several times."""
+    def taken(self, index: Array, offsets: Array | None = None) -> "Words":
+        """The words of these numbers, in this order; each may come several times.
+
+        `offsets` (n_words,) of their pieces are added up where nobody has done so.
+        """
         _, *rows = self
         counts, *others = (row[index] for row in rows)
-        # Each word has its pieces from `starts` on, and had them from `old_starts` on.
-        starts, old_starts = (np.cumsum(n, dtype=np.int64) - n for n in (counts, self.piece_counts))
-        moves = np.repeat(old_starts[index] - starts, counts)
+        if offsets is None:
+            offsets = np.cumsum(self.piece_counts, dtype=np.int64) - self.piece_counts
+        moves = np.repeat(offsets[index] - np.cumsum(counts, dtype=np.int64) + counts, counts)
         return Words(self.piece_ids[moves + np.arange(len(moves))], counts, *others)
 
     def pieces(self) -> list[Array]:
@@ -122,13 +125,8 @@ class WordStream:
 
     def words(self, first: int, n_words: int) -> Words:
         """`n_words` words from `first` on, going round at the end, at most once."""
-        n_more = min(first + n_words - self.n_words, first)
-        if n_more > 0:
-            return joined(self.words(first, self.n_words - first), self.words(0, n_more))
-        end = min(first + n_words, self.n_words)
-        piece_ids, *rows = self.all
-        pieces = piece_ids[self.offsets[first] : self.offsets[end]]
-        return Words(pieces, *(row[first:end] for row in rows))
+        n_words = min(n_words, self.n_words)
+        return self.all.taken((first + np.arange(n_words)) % self.n_words, self.offsets)
 
 
 def write_split(

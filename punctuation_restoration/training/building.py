@@ -105,11 +105,10 @@ def with_labels(
     from the one that its sign has meant so far (`!` from the period, `、` from the comma), or from "no mark".
     """
     old = model.config
-    dropped = ("id2label", "label2id", "calibration_temperature", "thresholds")
-    fields = {key: value for key, value in old.to_dict().items() if key not in dropped}
-    config: Any = PunctuationRestorationConfig.from_dict(
-        {**fields, "labels": labels, "mark_labels": mark_labels}
-    )
+    fields = {**old.to_dict(), "labels": labels, "mark_labels": mark_labels}
+    for key in ("id2label", "label2id", "calibration_temperature", "thresholds"):
+        fields.pop(key, None)
+    config: Any = PunctuationRestorationConfig.from_dict(fields)
     if (config.labels, config.mark_labels) == (old.labels, old.mark_labels):
         return model
     row_of: dict[Any, int] = {}  # by name, and by what a label writes
@@ -117,8 +116,9 @@ def with_labels(
         row_of[label["name"]] = row_of[label["before"], label["after"]] = row
     rows, shifts = [], []
     for label in config.labels:
-        known = row_of.get(label["name"], row_of.get((label["before"], label["after"])))
-        meant = old.mark_labels.get((label["after"] or label["before"])[-1:])
+        written = label["before"], label["after"]
+        known = row_of.get(label["name"], row_of.get(written))
+        meant = old.mark_labels.get("".join(written)[-1:])
         rows.append(row_of.get(meant, 0) if known is None else known)
         shifts.append(math.log(FIRST_ODDS) if known is None else 0.0)
     weights = model.state_dict()

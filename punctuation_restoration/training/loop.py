@@ -267,8 +267,7 @@ class TrainingRun:
     def _result(self) -> TrainingResult:
         """Say what came of the run, and give it."""
         before, best = self.state.before, self.state.best
-        for line in last_words(self.out / "best", before, best):
-            self.report.tell(line)
+        self.report.tell("\n".join(last_words(self.out / "best", before, best)))
         return TrainingResult(
             best=self.out / "best",
             f1=best["validation"]["mean_f1"] if best else None,
