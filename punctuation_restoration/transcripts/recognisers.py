@@ -70,7 +70,7 @@ class Recognised:
 
     def restored(self, edits: Sequence[Edit]) -> Any:
         """The same, new, with the edits in every copy of its speech; a ValueError where an object cannot be written."""
-        tree: dict[str | int, Any] = {}  # the strings that change, at their ways
+        tree: dict[Any, Any] = {}  # the strings that change, at their ways
         starts = [0, *itertools.accumulate(len(string) + 1 for _, string in self.strings)]
         changes = self.speech.source_edits(edits)
         for n, inside in itertools.groupby(changes, lambda one: bisect_right(starts, one[0]) - 1):
@@ -100,7 +100,7 @@ def restored_value(recognised: Transcripts, told: Told) -> Any:
     return value
 
 
-def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
+def _rebuilt(value: Any, tree: Members) -> Any:
     """The value again, with the strings of the tree, which has its shape.
 
     Dictionaries and lists come back as new ones; an object as one of its class, or as itself where nothing changed.
@@ -115,7 +115,7 @@ def _rebuilt(value: Any, tree: Mapping[str | int, Any]) -> Any:
         return tuple(inner) if isinstance(value, tuple) else inner
     if not tree:
         return value
-    new = {str(name): _rebuilt(getattr(value, str(name)), branch) for name, branch in tree.items()}
+    new = {name: _rebuilt(getattr(value, name), branch) for name, branch in tree.items()}
     if hasattr(value, "_replace"):
         return value._replace(**new)
     changed = copy.copy(value)
@@ -257,11 +257,6 @@ class Layer:
         return any(text.part.timed for text in self.texts[:LOOKED_AT])
 
     @property
-    def tells_times(self) -> bool:
-        """Whether times may be told by it, in a list or beside it."""
-        return self.n_above >= 0 or self.is_timed or "timestamp" in self.texts[0].part.members
-
-    @property
     def n_letters(self) -> int:
         return sum(len(letters(text.string)) for text in self.texts)
 
@@ -303,9 +298,10 @@ class _Reader:
                 self._name_unknown()
         speech = self.builder.build(self.speakers)
         unit = unit_of(self.spans)
-        speech.spans = [span._replace(time=in_seconds(span.time, unit)) for span in self.spans]
-        sounds = speech.sounds
-        speech.sounds = [sound._replace(time=in_seconds(sound.time, unit)) for sound in sounds]
+        speech.spans = self.spans
+        timed: list[Any]
+        for timed in (speech.spans, speech.sounds):
+            timed[:] = [one._replace(time=in_seconds(one.time, unit)) for one in timed]
         names = map(value.get, NAMES) if isinstance(value, Mapping) else ()
         speech.name = next((str(name) for name in names if isinstance(name, str | int)), None)
         return Recognised(value, self.strings, speech, list(self.warnings))
@@ -317,8 +313,7 @@ class _Reader:
             return 0 if pattern else self._add(Text(value, way, above), pattern)
         if value is None or isinstance(value, int | float):
             return 0
-        kind = getattr(getattr(value, "dtype", None), "kind", "O")
-        entries = as_list(value) if kind in "OU" else None
+        entries = as_list(value)
         n_texts = 0
         if entries is None:
             members = members_of(value)
@@ -363,7 +358,9 @@ class _Reader:
         ours = self.layers.get(OURS)
         if ours and are_our_sentences([text.part.members for text in ours.texts]):
             others = [layer for layer in layers if layer is not ours]
-            if any(layer.tells_times for layer in others):
+            parts = [layer.texts[0].part for layer in others if layer.n_above < 0]
+            tells_times = any(part.timed or "timestamp" in part.members for part in parts)
+            if tells_times or len(parts) < len(others):
                 layers = others
         n_told = max((one.n_letters / (1 + (one.layout == "word")) for one in layers), default=0)
 
@@ -391,7 +388,7 @@ class _Reader:
             goes_on = are_spaced and text.way[: layer.n_above] == above and text.string[0] != " "
             above = text.way[: layer.n_above]
             timed = text.part.timed
-            time = timed.times if timed else (None, None)
+            time = (timed and timed.times) or (None, None)
             text.starts = self.builder.length
             text.said = self.builder.say(self._line(text, layer.layout), is_word, goes_on, time)
         self.said = texts

@@ -195,7 +195,7 @@ def restore_file(
             times, which gets sentences, keeps them all the same.
         options: among them may be `on_progress`, which is called with the number of characters just done.
     """
-    stops = getattr(restore, "stops", frozenset())  # those of the pipeline
+    stops: frozenset[str] = getattr(restore, "stops", frozenset())  # those of the pipeline
     speeches = [RestoredSpeech(speech, [], [], stops) for speech in transcript.speeches]
     for n, result in _restored(transcript.speeches, restore, **options):
         speeches[n].edits.extend(result["edits"])

@@ -113,9 +113,10 @@ class Line:
 
     def signs(self, with_hidden: bool) -> Signs:
         """The same one by one, each with its index."""
+        small = self.text.replace("İ", "i").lower()  # as long as the text
         for index, sign in enumerate(self.text if with_hidden else self.spoken):
             if not sign.isspace():
-                yield self.text[index].lower(), index
+                yield small[index], index
 
 
 class Said(NamedTuple):
@@ -170,7 +171,7 @@ class Speech:
             run = Run(*self.runs[n : n + 4])
             if run.source_start == run.source_end:
                 after = edited_between(self.text, edits, run.start, run.end)
-                marks = filter(_MARKS.__contains__, re.match(r"\S*", after)[0])
+                marks = filter(_MARKS.__contains__, re.split(r"\s", after, maxsplit=1)[0])
                 changes.append((run.source_start, run.source_end, "".join(marks)))
                 continue
             first = bisect_left(edits, run.start, key=start_of)
@@ -268,7 +269,7 @@ class SpeechBuilder:
             for n, line in enumerate(copies)
             for sign, index in line.signs(with_hidden)
         )
-        pairs = zip(ours, theirs, strict=False)
+        pairs: Iterator[Any] = zip(ours, theirs, strict=False)
         if own != said:
             pairs = self._paired(ours, theirs, copies)
         places = ((*place, at) for (_, place), (_, at) in pairs if at is not None)
