@@ -298,10 +298,8 @@ class _Reader:
                 self._name_unknown()
         speech = self.builder.build(self.speakers)
         unit = unit_of(self.spans)
-        speech.spans = self.spans
-        timed: list[Any]
-        for timed in (speech.spans, speech.sounds):
-            timed[:] = [one._replace(time=in_seconds(one.time, unit)) for one in timed]
+        speech.spans = [span._replace(time=in_seconds(span.time, unit)) for span in self.spans]
+        speech.sounds = [one._replace(time=in_seconds(one.time, unit)) for one in speech.sounds]
         names = map(value.get, NAMES) if isinstance(value, Mapping) else ()
         speech.name = next((str(name) for name in names if isinstance(name, str | int)), None)
         return Recognised(value, self.strings, speech, list(self.warnings))
