@@ -122,11 +122,11 @@ class WindowCollator:
     def _draw_shown(self, window: CutWindow) -> np.ndarray:
         """Which words' slots show their true label, (n_words,) of bool; at least one slot stays to be scored."""
         n_words, generator = len(window.words.labels), np.random.default_rng(window.seed)
-        can_show = bool(window.seed) and self.slots.shows_marks
-        if not can_show or generator.random() >= self.filled_windows:
-            return np.zeros(n_words, dtype=bool)
-        is_shown = generator.random(n_words) < generator.random() * self.max_filled
-        is_shown[generator.integers(n_words)] = False
+        is_shown = np.zeros(n_words, dtype=bool)
+        can_show = window.seed and self.slots.shows_marks
+        if can_show and generator.random() < self.filled_windows:
+            is_shown = generator.random(n_words) < generator.random() * self.max_filled
+            is_shown[generator.integers(n_words)] = False
         return is_shown
 
 

@@ -93,15 +93,13 @@ class NumberSpeller:
         return _ANY.sub(lambda match: self._replace(match, draw), text)
 
     def _replace(self, match: re.Match[str], draw: Random) -> str:
-        kind = match.lastgroup
-        text = match.group()
+        kind, text = match.lastgroup, match.group()
         if draw.random() >= (self.share.letters if kind == "letters" else self.share.numbers):
             return text
         if kind == "letters":
             return " ".join(text)
-        if kind == "phone":
-            return self._digit_by_digit(text, draw)
-        if kind == "plain" and _IDENTIFIER.fullmatch(text) and draw.random() < self.share.digits:
+        is_identifier = kind == "plain" and _IDENTIFIER.fullmatch(text)
+        if kind == "phone" or (is_identifier and draw.random() < self.share.digits):
             return self._digit_by_digit(text, draw)
         if kind == "year" and self.language == "zh":
             return _han_digits(text)
@@ -168,9 +166,7 @@ def han_number(digits: str) -> str:
     said = ""
     for index, digit in enumerate(whole):
         n_groups, n_left = divmod(len(whole) - 1 - index, 4)  # after this digit
-        said += HAN_DIGITS[int(digit)]
-        if digit != "0":
-            said += HAN_UNITS[n_left]
+        said += HAN_DIGITS[int(digit)] + HAN_UNITS[n_left] * (digit != "0")
         if not n_left and int(whole[max(0, index - 3) : index + 1]):
             said = said.rstrip("零") + HAN_GROUPS[n_groups]
     # One for each run of zeros, none at the ends.

@@ -61,8 +61,8 @@ def prepared_folders(
 
     What is there stays if it was made from the same, and always for a run that `resumes`, which has begun with it.
     """
-    folders = [str(path) for path in paths if (Path(path) / INDEX_NAME).is_file()]
-    texts = [str(path) for path in paths if str(path) not in folders]
+    folders = [path for path in paths if (Path(path) / INDEX_NAME).is_file()]
+    texts = [path for path in paths if path not in folders]
     if not texts:
         return folders
     recipe = recipe_for_texts(texts, **about_texts)
@@ -120,16 +120,17 @@ def prepare(
                 rows.append(preparation.prepare_source(source, convert))
                 print(describe(rows[-1], config.labels), flush=True)
         check_usable(rows, config.labels, are_asked_for="labels" in recipe.model)
-        splits = [split for row in rows for split in row["splits"].values()]
         index = {
             "tokenizer": tokenizer,
             "pieces": shards.hash_of_pieces(pieces),
             "labels": config.labels,
             **{key: getattr(config, key) for key in WORD_KEYS},
-            "languages": sorted({source.language for source in recipe.sources}),
+            "languages": sorted({row["language"] for row in rows}),
             "made_from": made_from(recipe, tokenizer),
             # A tokenizer may have more pieces than its encoder has rows; what counts is which ones the data use.
-            "n_vocabulary": max(split["n_rows"] for split in splits),
+            "n_vocabulary": max(
+                split["n_rows"] for row in rows for split in row["splits"].values()
+            ),
             "sources": rows,
             "mixed_case": mixed_case_words(preparation.capitalised),
         }
@@ -230,26 +231,25 @@ def hold_some_out(documents: Documents, n_wanted: int) -> tuple[Documents, Docum
     """
     chosen: Documents = []
     for document in sorted(documents, key=lambda document: document.hash):
-        n_words = n_words_of(document)
-        if n_words < 2 * n_wanted:
+        if n_words_of(document) < 2 * n_wanted:
             chosen.append(document)
-            n_wanted -= n_words
-    hashes = {document.hash for document in chosen}
+            n_wanted -= n_words_of(document)
     if chosen:
+        hashes = {document.hash for document in chosen}
         return [document for document in documents if document.hash not in hashes], chosen
     smallest = min(documents, key=n_words_of)
-    others = [document for document in documents if document is not smallest]
     first_marks = np.flatnonzero(smallest.words.labels[:-n_wanted])
     if not len(first_marks):
         return documents, []
     # The words of each part have another hash, the same for every tokenizer.
-    parts = [
+    first, last = (
         smallest._replace(
             words=words, word_hash=hash_id(f"{smallest.word_hash} {len(words.labels)}")
         )
         for words in smallest.words.parted(int(first_marks[-1]) + 1)
-    ]
-    return [*others, parts[0]], parts[1:]
+    )
+    others = [document for document in documents if document is not smallest]
+    return [*others, first], [last]
 
 
 def check_usable(rows: Sequence[Row], labels: Sequence[Label], are_asked_for: bool) -> None:
@@ -263,8 +263,8 @@ def check_usable(rows: Sequence[Row], labels: Sequence[Label], are_asked_for: bo
         raise ValueError(
             f"Expected usable training words, got none ({why}). Loosen the filters, or add text."
         )
-    splits = [split for row in rows for split in row["splits"].values()]
-    used = {index for split in splits for index, n in enumerate(split["n_labels"]) if n}
+    counts = [split["n_labels"] for row in rows for split in row["splits"].values()]
+    used = {index for n_labels in counts for index, n in enumerate(n_labels) if n}
     missing = [label for index, label in enumerate(labels) if index not in used]
     if not missing:
         return

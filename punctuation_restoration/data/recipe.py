@@ -152,13 +152,14 @@ def _are_shares(shares: Shares, least: int) -> bool:
 
 def resolved_sources(recipe: Recipe) -> list[Source]:
     """The sources of a recipe with their whole path, and with its shares where they have none of their own."""
-    root, shares = Path(recipe.root), {"validation": recipe.validation, "test": recipe.test}
     sources = []
     for source in recipe.sources:
-        left_open: Fields = {
-            name: share for name, share in shares.items() if getattr(source, name) is None
+        own: Fields = {
+            "path": str(Path(recipe.root) / source.path),
+            "validation": recipe.validation if source.validation is None else source.validation,
+            "test": recipe.test if source.test is None else source.test,
         }
-        sources.append(replace(source, path=str(root / source.path), **left_open))
+        sources.append(replace(source, **own))
     return sources
 
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
+from accelerate import PartialState
 from torch.utils.data import DataLoader, Dataset
 
 from punctuation_restoration.data.collation import Augmenter, WindowCollator
@@ -53,12 +54,10 @@ def batch_source(
     recipe: Recipe,
     index: Index,
     slots: Any,
-    process: int = 0,
-    n_processes: int = 1,
     teacher: TeacherLabels | None = None,
 ) -> BatchSource:
-    """The batches of a run, for the model of `slots`, perhaps with the labels of a teacher."""
-    config, sampling = slots.config, recipe.sampling
+    """The batches of a run in this process, for the model of `slots`, perhaps with the labels of a teacher."""
+    config, sampling, state = slots.config, recipe.sampling, PartialState()
     lengths = defaultdict[int, float](float)  # none longer than the model serves
     for length, share in sampling.lengths.items():
         lengths[min(length, config.max_window_pieces)] += share
@@ -69,7 +68,7 @@ def batch_source(
     sampler = WindowSampler(
         {**index, "sources": sources},
         replace(sampling, lengths=lengths),
-        settings.pieces_per_batch * settings.accumulate * n_processes,
+        settings.pieces_per_batch * settings.accumulate * state.num_processes,
         settings.seed,
         settings.max_steps or 1,
         *([teacher.of_shard] if teacher else []),
@@ -80,9 +79,10 @@ def batch_source(
         )
     ordinary = np.setdiff1d(np.arange(index["n_vocabulary"]), slots.tokenizer.all_special_ids)
     augmenter = Augmenter(recipe.augmentation, slots.unk_id, ordinary)
-    filled = sampling.filled_windows, sampling.max_filled
-    collator = WindowCollator(slots, *filled, augmenter)
-    return BatchSource(sampler, collator, process, n_processes, settings.accumulate)
+    collator = WindowCollator(slots, sampling.filled_windows, sampling.max_filled, augmenter)
+    return BatchSource(
+        sampler, collator, state.process_index, state.num_processes, settings.accumulate
+    )
 
 
 def n_workers_beside(device: torch.device, n_processes: int) -> int:

@@ -44,22 +44,20 @@ def write_probabilities(
             arrays = shards.open_shard(path)
             sizes = np.diff(shards.document_borders(arrays))[:, 0]  # in words
             is_new = np.array([key not in known for key in shards.document_keys(arrays)])
-            new = np.flatnonzero(is_new)
             bar.update(int(sizes[~is_new].sum()))
-            parts = np.cumsum(sizes[new]) // WORDS_PER_PART  # the part that each document goes to
-            for documents in (new[parts == part] for part in np.unique(parts)):
+            parts = np.cumsum(sizes * is_new) // WORDS_PER_PART  # the part of each document
+            for part in np.unique(parts[is_new]):
+                documents = np.flatnonzero(is_new & (parts == part))
                 probabilities = document_probabilities(model, slots, path, documents.tolist())
                 starts = np.cumsum([0, *sizes[documents]])
-                hashes = {key: arrays[key][documents] for key in ("document_hashes", "word_hashes")}
                 number = len(list(out.glob("part-*.safetensors")))
-                shards.save_arrays(
-                    {
-                        **hashes,
-                        "document_starts": starts.astype(np.uint32),
-                        "probabilities": as_bytes(probabilities),
-                    },
-                    out / f"part-{number:04d}.safetensors",
-                )
+                content = {
+                    "document_hashes": arrays["document_hashes"][documents],
+                    "word_hashes": arrays["word_hashes"][documents],
+                    "document_starts": starts.astype(np.uint32),
+                    "probabilities": as_bytes(probabilities),
+                }
+                shards.save_arrays(content, out / f"part-{number:04d}.safetensors")
                 n_new += len(probabilities)
                 bar.update(len(probabilities))
     return n_new

@@ -12,7 +12,7 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +91,9 @@ class TrainingRun:
 
     def __post_init__(self) -> None:
         settings, accelerator, kept = self.settings, self.accelerator, self.kept
-        names = [field.name for field in fields(RunState) if field.name in kept]
-        self.state = RunState(**{name: kept[name] for name in names})
+        self.state = RunState(
+            **{name: kept[name] for name in RunState.__annotations__ if name in kept}
+        )
         self.scores: Scores = {}
         self._scored_step = -1
         self._n_read = [0, 0]  # words and pieces of this process, not yet counted in the state
@@ -267,9 +268,10 @@ class TrainingRun:
     def _result(self) -> TrainingResult:
         """Say what came of the run, and give it."""
         before, best = self.state.before, self.state.best
-        self.report.tell("\n".join(last_words(self.out / "best", before, best)))
+        folder = self.out / "best"
+        self.report.tell("\n".join(last_words(folder, before, best)))
         return TrainingResult(
-            best=self.out / "best",
+            folder,
             f1=best["validation"]["mean_f1"] if best else None,
             f1_before=before["validation"]["mean_f1"] if before else None,
             scores=best["validation"] if best else self.scores,

@@ -71,11 +71,12 @@ class RunReport:
 
     def rows(self) -> list[Row]:
         """The rows of the log, none before a run; a last line that was cut off is left out."""
-        rows: list[Row] = []
-        if self.path.is_file():
-            for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
-                with contextlib.suppress(ValueError):
-                    rows.append(json.loads(line))
+        if not self.path.is_file():
+            return []
+        rows = []
+        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+            with contextlib.suppress(ValueError):
+                rows.append(json.loads(line))
         return rows
 
     def forget_after(self, step: int) -> None:

@@ -1,7 +1,7 @@
 """Settings of a training run: from the recipe, overruled by the call. Loads neither torch nor transformers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from math import ceil, inf
 from typing import Any, Literal
 
@@ -127,15 +127,13 @@ def schedule_of(
     passes = max(1.0, MOST_PASSES * min(1.0, FEW_WORDS / n_words) ** 0.3)
     max_steps = settings.max_steps or ceil(passes * pass_steps)
     tenth = max(1, max_steps // 10)
-    patience = PATIENCE if can_stop and settings.max_steps is None else None
-    chosen = Schedule(
-        max_steps=max_steps,
-        patience=patience,
-        warmup_steps=min(200, tenth),
-        evaluate_every=min(500, tenth),
-        checkpoint_every=min(500, tenth),
-        log_every=min(20, max(1, max_steps // 25)),
-    )
-    names = [own.name for own in fields(Schedule)]
-    given = {name: getattr(settings, name) for name in names if getattr(settings, name) is not None}
-    return replace(chosen, **given)
+    chosen = {
+        "max_steps": max_steps,
+        "patience": PATIENCE if can_stop and settings.max_steps is None else None,
+        "warmup_steps": min(200, tenth),
+        "evaluate_every": min(500, tenth),
+        "checkpoint_every": min(500, tenth),
+        "log_every": min(20, max(1, max_steps // 25)),
+    }
+    given = {name: getattr(settings, name) for name in chosen}
+    return Schedule(**{name: chosen[name] if own is None else own for name, own in given.items()})

@@ -99,8 +99,7 @@ def train(
             f"Expected --{unused[0]} without --model, whose encoder stays as it is, got both. Give one."
         )
     chosen = settings_of(settings, recipe)
-    start = str(model or chosen.encoder or "")
-    if not start:
+    if not (model or chosen.encoder):
         raise ValueError(
             "Expected a --model or an --encoder to start from, got neither. Give --model checkpoints/en-zh-ms to keep "
             "what it knows."
@@ -119,10 +118,9 @@ def train(
             recipe,
             out,
             data=[str(path) for path in ([data] if isinstance(data, AnyPath) else data)],
-            start=start,
-            is_model=model is not None,
+            own_start=str(model or ""),
             language=language,
-            teacher_labels=str(teacher_labels) if teacher_labels else None,
+            teacher_labels=teacher_labels,
             trust_remote_code=trust_remote_code,
         ).train()
 
@@ -134,16 +132,16 @@ def build_run(
     out: Path,
     *,
     data: list[str],
-    start: str,
-    is_model: bool,
+    own_start: str,
     language: str,
-    teacher_labels: str | None,
+    teacher_labels: AnyPath | None,
     trust_remote_code: bool,
 ) -> TrainingRun:
     """A new run in the folder `out`, or one that resumes from the newest whole checkpoint there.
 
-    It starts from `start`: a punctuation model, or a pretrained encoder.
+    It starts from `own_start`, a punctuation model, or where that is empty from the encoder of the settings.
     """
+    start = own_start or str(settings.encoder)
     resumed, kept = newest_checkpoint(out, accelerator.print)
     steps = gather_object([kept.get("step", 0)])
     if len(set(steps)) > 1:
@@ -170,7 +168,6 @@ def build_run(
         torch.manual_seed(settings.seed)  # a new classifier is drawn
         return build_model(settings, recipe, index, str(folder), trust_remote_code)
 
-    own_start = start if is_model else ""
     model = built(resumed or own_start)
     tokenizer = AutoTokenizer.from_pretrained(resumed or start, trust_remote_code=trust_remote_code)
     check_same_pieces(index, tokenizer, model.get_input_embeddings().num_embeddings)
@@ -190,9 +187,8 @@ def build_run(
         )
     n_words = n_train_words(index)
     schedule = schedule_of(settings, n_words, n_pieces / step_pieces, bool(validation.windows))
-    part = accelerator.process_index, accelerator.num_processes
     planned = replace(settings, max_steps=schedule.max_steps)
-    source = batch_source(planned, recipe, index, slots, *part, teacher)
+    source = batch_source(planned, recipe, index, slots, teacher)
     about |= {**asdict(settings), **asdict(schedule)}
     if accelerator.is_main_process:
         write_whole(out / SETTINGS_FILE, json.dumps(about, indent=1).encode(), force=True)
@@ -220,9 +216,10 @@ def build_run(
         kept,
     )
     n_trained = model.num_parameters(only_trainable=True)
-    where = f"{part[1]} process{'' if part[1] == 1 else 'es'} on {accelerator.device.type}"
+    n_processes = accelerator.num_processes
     report.tell(
-        f"{where}, mixed precision: {accelerator.mixed_precision}; {n_trained:,} trained parameters"
+        f"{n_processes} process{'' if n_processes == 1 else 'es'} on {accelerator.device.type}, mixed precision: "
+        f"{accelerator.mixed_precision}; {n_trained:,} trained parameters"
     )
     if resumed:
         report.tell(f"Resuming from {resumed} (step {run.state.step}).")

@@ -96,11 +96,11 @@ class Validation:
 
     def guessed(self) -> tuple[str, float]:
         """The commonest mark, as it is written, and the F1 of writing it after every word: for scale."""
-        parts = [window.words.labels[window.scored] for window in self.windows]
         labels = self.slots.config.labels
-        counts = np.bincount(np.concatenate(parts), minlength=len(labels))
-        mark = 1 + int(counts[1:].argmax())
-        f1 = 200 * counts[mark] / (counts.sum() + counts[1:].sum())
+        true = np.concatenate([window.words.labels[window.scored] for window in self.windows])
+        n_marks = np.bincount(true[true > 0], minlength=len(labels))
+        mark = int(n_marks.argmax())
+        f1 = 200 * n_marks[mark] / (len(true) + n_marks.sum())
         return labels[mark]["before"] + labels[mark]["after"], float(f1)
 
     def restored_samples(self, model: Any) -> list[str]:
@@ -207,16 +207,17 @@ def read_windows(
     for batch in list(batches_by_length(n_pieces, None, BATCH_PIECES))[own]:
         inputs = collator([windows[number] for number in batch])
         labels = inputs.pop("labels")
-        unknown = torch.full_like(labels, NOT_SCORED)
-        casings = [inputs.pop("casings", unknown), unknown]
+        true = chosen = torch.full_like(labels, NOT_SCORED)  # casings
+        true = inputs.pop("casings", true)
         outputs = model(**{name: tensor.to(model.device) for name, tensor in inputs.items()})
         if outputs.casing_logits is not None:
-            casings[1] = outputs.casing_logits.argmax(-1).cpu()
-        rows = labels, outputs.logits.float().softmax(-1).cpu(), torch.stack(casings, dim=-1)
+            chosen = outputs.casing_logits.argmax(-1).cpu()
+        probabilities = outputs.logits.float().softmax(-1).cpu()
+        rows = (labels, probabilities, torch.stack([true, chosen], dim=-1))
         for row, number in enumerate(batch):
-            scored = (labels[row] != NOT_SCORED).numpy()
-            languages = np.full(scored.sum(), windows[number].language)
-            found[number] = Reading(languages, *(tensor[row].numpy()[scored] for tensor in rows))
+            scored = labels[row] != NOT_SCORED
+            languages = np.full(int(scored.sum()), windows[number].language)
+            found[number] = Reading(languages, *(tensor[row][scored].numpy() for tensor in rows))
     return found
 
 
