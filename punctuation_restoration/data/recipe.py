@@ -110,7 +110,8 @@ class Recipe:
     def __post_init__(self) -> None:
         sampling, changes = self.sampling, self.augmentation
         names = sorted(source.name for source in self.sources)
-        held_out = [(part.validation, part.test) for part in (self, *resolved_sources(self))]
+        parts: list[Any] = [self, *resolved_sources(self)]
+        held_out = [(part.validation, part.test) for part in parts]
         ranged = {**asdict(sampling), **asdict(changes), **sampling.questions}
         temperature, max_passes = ranged.pop("temperature"), ranged.pop("max_passes")
         outside = {

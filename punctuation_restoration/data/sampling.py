@@ -6,6 +6,7 @@ Nothing is remembered between steps: a run resumes from its step number, and pro
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,7 +65,7 @@ class WindowSampler:
         self.streams: list[WordStream] = []
         weighted_words: list[float] = []
         # Sorted by language: systematic sampling then gives each language its share in every step.
-        for row in sorted(self.index["sources"], key=lambda row: row["language"]):
+        for row in sorted(self.index["sources"], key=itemgetter("language")):
             for shard in row["splits"]["train"]["shards"]:
                 path = Path(shard["file"])
                 stream = WordStream(path, row["language"], self.teacher_labels(path))

@@ -57,11 +57,13 @@ class AveragedWeights:
     @contextmanager
     def applied(self) -> Iterator[None]:
         """The model with averaged weights; the trained ones come back afterwards."""
-        pairs = list(zip(self.trained, self.averaged.parameters(), strict=True))
-        for trained, average in pairs:
-            trained.data, average.data = average.data, trained.data
+
+        def swap() -> None:
+            for trained, average in zip(self.trained, self.averaged.parameters(), strict=True):
+                trained.data, average.data = average.data, trained.data
+
+        swap()
         try:
             yield
         finally:
-            for trained, average in pairs:
-                trained.data, average.data = average.data, trained.data
+            swap()

@@ -127,7 +127,7 @@ def schedule_of(
     passes = max(1.0, MOST_PASSES * min(1.0, FEW_WORDS / n_words) ** 0.3)
     max_steps = settings.max_steps or ceil(passes * pass_steps)
     tenth = max(1, max_steps // 10)
-    chosen = {
+    chosen: dict[str, Any] = {
         "max_steps": max_steps,
         "patience": PATIENCE if can_stop and settings.max_steps is None else None,
         "warmup_steps": min(200, tenth),

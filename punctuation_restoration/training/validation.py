@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,8 +81,9 @@ class Validation:
         self.windows: list[CutWindow] = []
         for language in self.index["languages"]:
             rows = [row for row in self.index["sources"] if row["language"] == language]
-            splits = [row["splits"]["validation"] for row in rows]
-            splits.sort(key=lambda split: split["n_words"])
+            splits = sorted(
+                (row["splits"]["validation"] for row in rows), key=itemgetter("n_words")
+            )
             # In equal shares; what a small source lacks is taken from larger ones.
             left = self.words_per_language
             for n_done, split in enumerate(splits):
