@@ -71,6 +71,6 @@ def casing_targets(words: Sequence[str], begins: Array, written: Array) -> Array
 
 def sentence_begins(is_stop: Array) -> Array:
     """Whether each word (n_words,) begins a sentence, given whether a sentence ends behind it."""
-    begins = np.roll(is_stop, 1)
+    begins = np.roll(is_stop, 1).astype(bool)
     begins[:1] = True
     return begins
