@@ -100,8 +100,9 @@ class WindowCollator:
         for window in windows:
             words, is_shown = window.words, self._draw_shown(window)
             pieces = [ids.tolist() for ids in words.pieces()]
-            known = np.where(is_shown, words.labels, None).tolist()
-            input_ids, slot_positions = self.slots.assemble(pieces, known, window.is_over)
+            known = words.labels.astype(object)
+            known[~is_shown] = None
+            input_ids, slot_positions = self.slots.assemble(pieces, known.tolist(), window.is_over)
             rows.append({"input_ids": input_ids, "slot_positions": slot_positions})
             labels = np.full(len(pieces), NOT_SCORED)
             labels[window.scored] = words.labels[window.scored]

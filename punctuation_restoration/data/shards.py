@@ -117,8 +117,10 @@ class WordStream:
         self.arrays = open_shard(path)
         self.language = language
         self.borders = document_borders(self.arrays)
-        own = (self.arrays.get(name) for name in ("piece_ids", "piece_counts", "labels", "casings"))
-        self.all: Words = make_words(*own, teacher_labels)  # type: ignore[arg-type]
+        ids, counts = self.arrays["piece_ids"], self.arrays["piece_counts"]
+        self.all = make_words(
+            ids, counts, self.arrays["labels"], self.arrays.get("casings"), teacher_labels
+        )
         self.n_words = len(self.all.labels)
         self.offsets = np.zeros(self.n_words + 1, dtype=np.uint32)  # of each word's pieces
         np.cumsum(self.all.piece_counts, out=self.offsets[1:])
