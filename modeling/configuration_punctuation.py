@@ -35,6 +35,11 @@ DEFAULT_MARK_LABELS = {
     **dict.fromkeys(".。．!！;；؛…⋯।॥۔", "PERIOD"),
     **dict.fromkeys("?？؟", "QUESTION"),
 }
+# For each of these marks the sign of `, . ?` that its label writes.
+USUAL_SIGNS = {
+    mark: next(label["after"] for label in DEFAULT_LABELS if label["name"] == name)
+    for mark, name in DEFAULT_MARK_LABELS.items()
+}
 
 # How a word is written in the middle of a sentence: unchanged, `Monday`, `NASA`, `iPhone`.
 CASINGS = ("as-is", "capital", "upper", "mixed")
@@ -260,15 +265,11 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     @property
     def basic_labels(self) -> list[int]:
         """For each label that of `, . ?` which `DEFAULT_MARK_LABELS` gives its mark; 0 where there is none."""
-        signs = {label["name"]: label["after"] for label in DEFAULT_LABELS}
         ids = {
             label["after"]: index for index, label in enumerate(self.labels) if not label["before"]
         }
-        meanings = [DEFAULT_MARK_LABELS.get(label["after"][-1:]) for label in self.labels]
-        return [
-            ids.get(signs[meaning], index) if meaning else 0
-            for index, meaning in enumerate(meanings)
-        ]
+        usual = [USUAL_SIGNS.get(label["after"][-1:]) for label in self.labels]
+        return [ids.get(sign, index) if sign else 0 for index, sign in enumerate(usual)]
 
     def get_text_config(
         self, decoder: bool | None = None, encoder: bool | None = None
@@ -315,13 +316,10 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         after = {
             _plain(label["after"]): label["name"] for label in self.labels if not label["before"]
         }
-        before = {label["before"]: label["name"] for label in self.labels if not label["after"]}
-        before.pop("", None)
-        signs = {label["name"]: label["after"] for label in DEFAULT_LABELS}
         meanings = {
-            mark: after.get(_plain(mark), after.get(signs[name]))
-            for mark, name in DEFAULT_MARK_LABELS.items()
+            mark: after.get(_plain(mark), after.get(sign)) for mark, sign in USUAL_SIGNS.items()
         }
+        before = {label["before"]: label["name"] for label in self.labels[1:] if not label["after"]}
         return meanings | before
 
 

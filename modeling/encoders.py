@@ -6,11 +6,11 @@ again, weight times scale, at most half a scale from what it was.
 """
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from transformers import MODEL_MAPPING, PreTrainedModel
 
 SCALE = "_scale"  # follows the name of a matrix
@@ -62,40 +62,36 @@ def compile_layers(encoder: PreTrainedModel, backend: Any = "inductor") -> None:
         layer.compile(backend=backend, dynamic=True)
 
 
-def in_8_bits(
-    weights: Mapping[str, torch.Tensor], encoder: nn.Module, prefix: str
-) -> dict[str, torch.Tensor]:
+def in_8_bits(weights: Mapping[str, Tensor], encoder: nn.Module, prefix: str) -> dict[str, Tensor]:
     """Weights of a model whose encoder has that prefix, as they are stored."""
     stored = dict(weights)
-    for _, path, own in _matrices(encoder):
-        name = f"{prefix}{path}{own}"
+    for name in (prefix + name for name in _matrices(encoder)):
         matrix = weights[name].detach().float()
         scale = matrix.abs().amax(dim=1, keepdim=True) / 127
-        steps = matrix / scale.clamp(
-            min=torch.finfo(torch.float32).tiny
-        )  # a row of zeros has a scale of 0
-        stored[name], stored[name + SCALE] = steps.round().to(torch.int8), scale
+        # A row of zeros has a scale of 0.
+        steps = matrix / scale.clamp(min=torch.finfo(torch.float32).tiny)
+        stored[name] = steps.round().to(torch.int8)
+        stored[name + SCALE] = scale
     return stored
 
 
 def expect_scales(encoder: nn.Module) -> None:
     """Before loading: give each matrix a place for its scale, so that transformers fills it, or reports it missing."""
-    for module, _, name in _matrices(encoder):
-        n_rows = len(module.get_parameter(name))
-        module.register_buffer(name + SCALE, torch.ones(n_rows, 1, dtype=torch.float32))
+    for name, weight in _matrices(encoder).items():
+        module, _, own_name = name.rpartition(".")
+        scale = torch.ones(len(weight), 1, dtype=torch.float32)
+        encoder.get_submodule(module).register_buffer(own_name + SCALE, scale)
 
 
 @torch.no_grad()
 def apply_scales(encoder: nn.Module) -> None:
     """After loading: multiply each matrix by its scale, and forget the scales."""
-    for module, _, name in _matrices(encoder):
-        module.get_parameter(name).mul_(module.get_buffer(name + SCALE))
-        delattr(module, name + SCALE)
+    for name, weight in _matrices(encoder).items():
+        module, _, own_name = name.rpartition(".")
+        weight.mul_(encoder.get_buffer(name + SCALE))
+        delattr(encoder.get_submodule(module), own_name + SCALE)
 
 
-def _matrices(encoder: nn.Module) -> Iterator[tuple[nn.Module, str, str]]:
-    """Each parameter with two dimensions: its module, the path of that, and its name in it."""
-    for path, module in encoder.named_modules():
-        for name, weight in module.named_parameters(recurse=False):
-            if weight.ndim == 2:
-                yield module, f"{path}." if path else "", name
+def _matrices(encoder: nn.Module) -> dict[str, nn.Parameter]:
+    """The parameters with two dimensions, by name."""
+    return {name: weight for name, weight in encoder.named_parameters() if weight.ndim == 2}

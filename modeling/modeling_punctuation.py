@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from torch import nn
+from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 from transformers import initialization as init
 from transformers.modeling_outputs import TokenClassifierOutput
@@ -59,7 +59,7 @@ class SlotClassifierOutput(TokenClassifierOutput):
     (B, W, C).
     """
 
-    casing_logits: torch.Tensor | None = None
+    casing_logits: Tensor | None = None
 
 
 class SlotClassifier(nn.Module):
@@ -76,7 +76,7 @@ class SlotClassifier(nn.Module):
         self.out_proj = nn.Linear(config.head_width, len(config.labels))
         self.casings = nn.Linear(hidden_size, len(CASINGS)) if config.casings else None
 
-    def forward(self, slot_states: torch.Tensor) -> torch.Tensor:
+    def forward(self, slot_states: Tensor) -> Tensor:
         """`slot_states`: (..., H); returns logits (..., M)."""
         hidden = torch.relu(self.dense(self.dropout(slot_states)))
         return self.out_proj(self.dropout(hidden))
@@ -236,7 +236,7 @@ class PunctuationRestorationModel(PreTrainedModel):
     def forward(
         self,
         input_ids: torch.LongTensor | None = None,
-        attention_mask: torch.Tensor | None = None,
+        attention_mask: Tensor | None = None,
         slot_positions: torch.LongTensor | None = None,
         labels: torch.LongTensor | None = None,
         casings: torch.LongTensor | None = None,
@@ -285,11 +285,8 @@ class PunctuationRestorationModel(PreTrainedModel):
         )  # (B, W, H)
         logits = self.classifier(slot_states)
         casing_logits = None if casing_head is None else casing_head(slot_states)
-        losses = []
-        if labels is not None:
-            losses.append(mean_cross_entropy(logits, labels))
-        if casings is not None and casing_logits is not None:
-            losses.append(mean_cross_entropy(casing_logits, casings))
+        pairs = ((logits, labels), (casing_logits, casings))
+        losses = [mean_cross_entropy(each, true) for each, true in pairs if true is not None]
         return SlotClassifierOutput(
             loss=torch.stack(losses).sum() if losses else None,
             logits=logits,
@@ -315,9 +312,7 @@ class PunctuationRestorationModel(PreTrainedModel):
             init.zeros_(module.weight)
 
 
-def cross_entropies(
-    logits: torch.Tensor, labels: torch.Tensor, label_smoothing: float = 0.0
-) -> torch.Tensor:
+def cross_entropies(logits: Tensor, labels: Tensor, label_smoothing: float = 0.0) -> Tensor:
     """Cross-entropy (B, W) of labels (B, W) under their logits (B, W, M), 0 where they are not scored."""
     return nn.functional.cross_entropy(
         logits.float().transpose(1, 2),
@@ -328,7 +323,7 @@ def cross_entropies(
     )
 
 
-def mean_cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def mean_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     """The mean of `cross_entropies` over the scored slots; 0 where none is scored."""
     n_scored = (labels != NOT_SCORED).sum().clamp(min=1)
     return cross_entropies(logits, labels).sum() / n_scored

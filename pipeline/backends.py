@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
+from torch import Tensor
 from transformers.utils import cached_file
 
 from .int8_layers import in_int8
@@ -33,7 +34,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=functools.partial(torch.set_num_threads, 1))
 
 
-def make_backend(name: str, model: Any, pad_id: int) -> Callable[..., torch.Tensor]:
+def make_backend(name: str, model: Any, pad_id: int) -> Callable[..., Tensor]:
     """The backend of that name for a `PunctuationRestorationModel`, on the CPU unless for torch, and its padding piece.
 
     It takes input_ids (B, P), attention_mask (B, P) or None, and slot_positions (B, W), and gives calibrated
@@ -107,14 +108,12 @@ def _in_int8(model: Any) -> Any:
     return model
 
 
-def _compute_with_torch(model: Any, **inputs: torch.Tensor | None) -> torch.Tensor:
+def _compute_with_torch(model: Any, **inputs: Tensor | None) -> Tensor:
     outputs = model(**inputs)
     return _probabilities(model.config, outputs.logits, outputs.casing_logits)
 
 
-def _compute_with_onnx(
-    source: str | bytes, config: Any, **inputs: torch.Tensor | None
-) -> torch.Tensor:
+def _compute_with_onnx(source: str | bytes, config: Any, **inputs: Tensor | None) -> Tensor:
     if inputs.get("attention_mask") is None:
         inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])  # type: ignore[arg-type]
     session = _session(source, torch.get_num_threads(), os.getpid())
@@ -122,9 +121,7 @@ def _compute_with_onnx(
     return _probabilities(config, *map(torch.from_numpy, session.run(None, arrays)))
 
 
-def _probabilities(
-    config: Any, logits: torch.Tensor, casing_logits: torch.Tensor | None = None
-) -> torch.Tensor:
+def _probabilities(config: Any, logits: Tensor, casing_logits: Tensor | None = None) -> Tensor:
     """(B, W, M + C): of the labels, calibrated, and of the casings if there are any."""
     labels = (logits.float() / config.calibration_temperature).softmax(dim=-1)
     if casing_logits is None:

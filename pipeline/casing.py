@@ -79,15 +79,18 @@ def recased(word: str, casing: int, mixed: Mapping[str, str]) -> str:
     elif casing == UPPER:
         stem = "".join(map(raised, stem))
     else:
-        n_parts = 1 if casing == CAPITAL else 0  # 0: all of them
+        n_parts = int(casing == CAPITAL)  # 0: all of them
         stem = _PART.sub(lambda part: "".join(map(raised, part.group())), stem, n_parts)
     return stem + word[len(stem) :]
 
 
 def raised(sign: str) -> str:
     """Its capital; itself where that is two letters (`ß`), since one letter stands for one."""
-    capital = sign.upper()
-    return capital if len(capital) == 1 else sign
+    return _if_one(sign.upper(), sign)
+
+
+def _if_one(letter: str, sign: str) -> str:
+    return letter if len(letter) == 1 else sign
 
 
 def forms_inside(
@@ -156,11 +159,6 @@ def without_shouting(words: Sequence[str]) -> list[str]:
         least = LEAST_WORDS if len(stretch) == len(spelled) else LEAST_STRETCH
         if is_shouted and len(stretch) >= least:
             for index in stretch:
-                plain[index] = "".join(map(lowered_sign, words[index]))
+                # `İ` stays, whose small letter is two signs.
+                plain[index] = "".join(_if_one(sign.lower(), sign) for sign in words[index])
     return plain
-
-
-def lowered_sign(sign: str) -> str:
-    """Its small letter; itself where that is two signs (`İ`), since one letter stands for one."""
-    small = sign.lower()
-    return small if len(small) == 1 else sign

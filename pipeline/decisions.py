@@ -19,7 +19,7 @@ Letters in shapes: W words, M labels.
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ import numpy as np
 import regex
 
 from .conventions import PAIRS, stop_label_ids
+from .edits import Removals
 from .items import Item
 from .marks import FoundMark
 from .slots import ModelConfig
@@ -39,6 +40,7 @@ LEAST_CHANCE = 0.01
 NEARBY = 40  # words; of 20, 40, 80 and all words the best where half of the marks were missing
 EMPTY_LINE = regex.compile(r"(?>\r\n|\n|\r)[^\S\r\n]*+[\r\n]|\u2029")
 
+Array = np.ndarray
 Label = Mapping[str, str]  # a row of the configuration's table
 
 
@@ -49,11 +51,11 @@ class PreparedItem:
     item: Item
     words: list[Word]
     marks: list[FoundMark | None]  # the mark that the text has after each word
-    given: np.ndarray  # (W,) the label that is decided already; -1 where the model decides
+    given: Array  # (W,) the label that is decided already; -1 where the model decides
     sources: list[str]  # who decides: "input", "known" or "model"
     borders: list[int]  # where another speaker or a paragraph begins
     forms: Forms  # numbers, times and addresses as they are spoken
-    replaced: Set[str]  # the signs that are taken out first
+    removals: Removals | None  # the signs that are taken out first, if any are
 
 
 class Choice(NamedTuple):
@@ -63,17 +65,17 @@ class Choice(NamedTuple):
     """
 
     # (M,) the label that gets a label's probability: itself, if it may be chosen.
-    goes_to: np.ndarray
+    goes_to: Array
     # (M,) the probability from which a label is chosen; infinite: it must be the most probable.
-    thresholds: np.ndarray
+    thresholds: Array
 
 
 class Decisions(NamedTuple):
     """What is decided of each word."""
 
-    labels: np.ndarray  # (W,)
-    scores: np.ndarray  # (W,) their probabilities
-    probabilities: np.ndarray  # (W, M) of all labels, after everything was weighed
+    labels: Array  # (W,)
+    scores: Array  # (W,) their probabilities
+    probabilities: Array  # (W, M) of all labels, after everything was weighed
 
 
 def make_choice(
@@ -111,7 +113,7 @@ def make_choice(
 
 def what_is_given(
     config: ModelConfig, marks: Sequence[FoundMark | None], known: Mapping[int, str]
-) -> tuple[np.ndarray, list[str]]:
+) -> tuple[Array, list[str]]:
     """For each word the label that a mark of the text or the caller decides, -1 without one; and who decides.
 
     Raises:
@@ -134,8 +136,8 @@ def what_is_given(
 
 def decide(
     prepared: PreparedItem,
-    probabilities: np.ndarray,
-    shares: np.ndarray,
+    probabilities: Array,
+    shares: Array,
     config: ModelConfig,
     choice: Choice,
 ) -> Decisions:
@@ -164,17 +166,17 @@ def decide(
     return Decisions(labels, scores, probabilities)
 
 
-def calibrated(probabilities: Any, temperature: float) -> np.ndarray:
+def calibrated(probabilities: Any, temperature: float) -> Array:
     """Probabilities (W, M) of logits that were divided by a temperature (Guo et al. 2017, section 4.2)."""
     return _with_sum_1(np.asarray(probabilities, dtype=np.float64) ** (1 / temperature))
 
 
-def _with_sum_1(rows: np.ndarray) -> np.ndarray:
+def _with_sum_1(rows: Array) -> Array:
     """Probabilities (W, M) from their ratios; rows of zeros stay."""
     return rows / np.maximum(rows.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
 
-def missing_shares(probabilities: np.ndarray, is_given: np.ndarray, choice: Choice) -> np.ndarray:
+def missing_shares(probabilities: Array, is_given: Array, choice: Choice) -> Array:
     """For each word of a window the share of the marks nearby that are missing, (W,): 1 where none is given.
 
     Whoever has written 80 % of the marks around a word would have written one there in 80 % of the cases. Those missing
@@ -192,7 +194,7 @@ def missing_shares(probabilities: np.ndarray, is_given: np.ndarray, choice: Choi
     return shares
 
 
-def _nearby(values: np.ndarray) -> np.ndarray:
+def _nearby(values: Array) -> Array:
     """For each word the sum of the values (W,) of those that are at most `NEARBY` words away."""
     sums = np.convolve(values, np.ones(2 * NEARBY + 1))
     return sums[NEARBY : NEARBY + len(values)]
@@ -209,19 +211,19 @@ def last_words(borders: Sequence[int], words: Sequence[Word]) -> list[int]:
     return sorted({bisect_right(ends, offset) - 1 for offset in borders} - {-1, len(ends) - 1})
 
 
-def end_sentences(probabilities: np.ndarray, last: list[int], config: ModelConfig) -> np.ndarray:
+def end_sentences(probabilities: Array, last: list[int], config: ModelConfig) -> Array:
     """Probabilities (W, M) in which the words `last` end sentences, if a label does."""
     if (are_stops := stop_labels(config.labels)).any():
         probabilities[last] = _with_sum_1(probabilities[last] * are_stops)
     return probabilities
 
 
-def stop_labels(labels: Sequence[Label]) -> np.ndarray:
+def stop_labels(labels: Sequence[Label]) -> Array:
     """Which labels (M,) end a sentence."""
     return np.isin(np.arange(len(labels)), stop_label_ids(labels))
 
 
-def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
+def decode(probabilities: Any, choice: Choice) -> tuple[Array, Array]:
     """Label ids (W,), chosen by probabilities (W, M), and these probabilities as they are shared.
 
     A label that is not allowed gives its probability to its basic label (`!` to the period), or to "no mark". Of the
@@ -243,12 +245,12 @@ def decode(probabilities: Any, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
 
 
 def match_pairs(
-    labels: np.ndarray,
-    scores: np.ndarray,
+    labels: Array,
+    scores: Array,
     table: Sequence[Label],
-    is_free: np.ndarray,
+    is_free: Array,
     final: bool = True,
-) -> np.ndarray:
+) -> Array:
     """Label ids (W,) in which the signs of every sentence match.
 
     A sentence that ends with a closing sign is opened once: by a mark that is given, or else at the likeliest free word
@@ -263,26 +265,24 @@ def match_pairs(
         for opening, closing in PAIRS.items()
         if (opening, "") in ids
     }
-    if not partners:
+    if not partners or not labels.size:
         return labels
-    is_end = stop_labels(table)[labels]
+    openings = [opening for opening, _ in partners.values()]
+    ends = np.flatnonzero(stop_labels(table)[labels]) + 1
     if final:
-        is_end[-1:] = True
-    borders = [0, *(np.flatnonzero(is_end) + 1)]
-    opens = is_free & np.isin(labels, [opening for opening, _ in partners.values()])
-    opens[borders[-1] :] = False
-    matched = np.where(opens, 0, labels)
-    for first, end in itertools.pairwise(borders):
-        sentence = slice(first, end)
+        ends = np.union1d(ends, len(labels))
+    matched = labels.copy()
+    for first, end in itertools.pairwise([0, *ends]):
         opening, both = partners.get(labels[end - 1], (0, 0))
-        if not opening or opening in labels[sentence][~is_free[sentence]]:
+        opened = first + np.flatnonzero(is_free[first:end] & np.isin(labels[first:end], openings))
+        matched[opened] = 0
+        if not opening or opening in matched[first:end]:
             continue
-        wanted = np.full(end - first, opening)
-        wanted[-1] = both
-        may_open = is_free[sentence] & (matched[sentence] == 0)
-        may_open[-1] = is_free[end - 1] and both > 0
-        chances = scores[np.arange(first, end), wanted] + opens[sentence]
-        word = np.where(may_open, chances, 0.0).argmax()
-        if may_open[word] and chances[word] >= LEAST_CHANCE:
-            matched[first + word] = wanted[word]
+        chances = np.where(matched[first:end] == 0, scores[first:end, opening], 0.0)
+        chances[opened - first] += 1
+        chances[-1] = scores[end - 1, both] if both else 0.0
+        chances[~is_free[first:end]] = 0.0
+        word = first + chances.argmax()
+        if chances.max() >= LEAST_CHANCE:
+            matched[word] = both if word == end - 1 else opening
     return matched

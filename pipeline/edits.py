@@ -11,7 +11,7 @@ import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from operator import itemgetter
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import regex
 
@@ -59,14 +59,37 @@ def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list
     return marks
 
 
-def without_marks(text: str, words: Sequence[Word], removed: Set[str]) -> str:
-    """The text with blanks in the place of the signs that `restoring_edits` takes out; the comma of `yes,no` stays."""
+class Removals(NamedTuple):
+    """What is taken out of a text, and beside what stays."""
+
+    offsets: list[int]  # of the signs that go
+    apart: set[
+        int
+    ]  # indices of words that a sign which stays parts from the next one: they get no new mark
+
+
+def find_removals(text: str, words: Sequence[Word], marks: Set[str]) -> Removals:
+    """The signs in `marks`, those of every script, between the words of a text.
+
+    A sign that parts two words, or a word and a sign, stays, and gets no new mark beside it: `yes,no` would become
+    `yesno` or `yes.no`.
+    """
+    removals = Removals([], set())
     starts = [0, *(word.end for word in words)]
     ends = [*(word.start for word in words), len(text)]
+    for index, (start, end) in enumerate(zip(starts, ends, strict=True), start=-1):
+        offsets, takes_no_mark = _in_gap(text, start, end, marks)
+        removals.offsets.extend(offsets)
+        if takes_no_mark:
+            removals.apart.add(index)
+    return removals
+
+
+def blanked(text: str, offsets: Iterable[int]) -> str:
+    """The text with blanks in the place of some signs."""
     signs = list(text)
-    for start, end in zip(starts, ends, strict=True):
-        for offset in _removals(text, start, end, removed)[0]:
-            signs[offset] = " "
+    for offset in offsets:
+        signs[offset] = " "
     return "".join(signs)
 
 
@@ -75,31 +98,23 @@ def restoring_edits(
     words: Sequence[Word],
     marks: Sequence[tuple[str, str]],
     decided: Sequence[Row],
-    removed: Set[str] = frozenset(),
+    removals: Removals | None = None,
 ) -> list[Edit]:
     """The edits that write the `marks` before and after each word, ascending; `decided` says why, word by word.
 
-    Marks whose source is the input are there.
-
-    The signs in `removed`, those of every script, are first taken out of the gaps between the words. A sign that parts
-    two words, or a word and a sign, stays, and gets no new mark beside it: `yes,no` would become `yesno` or `yes.no`.
+    Marks whose source is the input are there. What `removals` names is first taken out.
     """
-    starts = [*(word.start for word in words), len(text)]
-    gone, _ = _removals(text, 0, starts[0], removed)
-    edits: list[Edit] = []
-    for word, following, (before, after), why in zip(
-        words, starts[1:], marks, decided, strict=True
-    ):
+    gone, apart = removals or ((), ())
+    edits = [make_edit(offset, text[offset], "", "removal") for offset in gone]
+    for index, (word, (before, after), why) in enumerate(zip(words, marks, decided, strict=True)):
+        if why["source"] == "input":
+            continue
         row = why["source"], why["label"], why["score"]
-        is_new = why["source"] != "input"
-        has_it = not removed and before in text[word.mark_from : word.start]
-        if before and is_new and not has_it:
+        has_it = removals is None and before in text[word.mark_from : word.start]
+        if before and not has_it:
             edits.append(make_edit(word.mark_from, "", before, *row))
-        removals, takes_no_mark = _removals(text, word.end, following, removed)
-        if after and is_new and not takes_no_mark:
+        if after and index not in apart:
             edits.append(make_edit(word.mark_at, "", after, *row))
-        gone += removals
-    edits += [make_edit(offset, text[offset], "", "removal") for offset in gone]
     return ascending(edits)
 
 
@@ -109,10 +124,8 @@ def _runs(marks: Set[str]) -> regex.Pattern[str]:
     return regex.compile(f"[{as_set(marks | ENCLOSING)}]++")
 
 
-def _removals(text: str, start: int, end: int, marks: Set[str]) -> tuple[list[int], bool]:
+def _in_gap(text: str, start: int, end: int, marks: Set[str]) -> tuple[list[int], bool]:
     """The offsets of the marks to take out of a gap; and whether the word before takes no mark beside what stays."""
-    if not marks:
-        return [], False
     takes_no_mark = bool(typed_dashes(text, start, end))  # which are not in the table, and stay
     offsets = set(mark_offsets(text, start, end, marks))
     removed: list[int] = []

@@ -20,20 +20,14 @@ import regex
 from .unspoken import Hidden, audible, find_hidden
 from .words import Word
 
-KEYS = {
-    "text": "a string",
-    "words": "a list of strings",
-    "timestamps": "a (start, end) in seconds for each of the words",
-    "known": "{word index: label name}",
-    "turns": "a list of character offsets",
-    "final": "True or False",
-}
-KINDS: dict[str, tuple[Any, Any]] = {  # of the value, and of its members
-    "text": (str, None),
-    "words": (list | tuple, str),
-    "known": (Mapping, int),
-    "turns": (list | tuple, int),
-    "final": (bool, None),
+# What each key of an item holds, in words; its type, and that of its members.
+KEYS: dict[str, tuple[str, Any, Any]] = {
+    "text": ("a string", str, None),
+    "words": ("a list of strings", list | tuple, str),
+    "timestamps": ("a (start, end) in seconds for each of the words", None, None),
+    "known": ("{word index: label name}", Mapping, int),
+    "turns": ("a list of character offsets", list | tuple, int),
+    "final": ("True or False", bool, None),
 }
 OTHER_DOOR = (
     "What a recogniser gives goes to punctuation_restoration.restore_transcript(restore, value)."
@@ -93,7 +87,7 @@ def read_item(given: Any) -> Item:
         value = given[key]
         if not _is_right(key, value, given):
             raise ValueError(
-                f"Expected {key!r} to be {KEYS[key]}, got {value!r:.80}. Correct it. {OTHER_DOOR}"
+                f"Expected {key!r} to be {KEYS[key][0]}, got {value!r:.80}. Correct it. {OTHER_DOOR}"
             )
     spans: list[TimedWord] = []
     if has_text:
@@ -129,7 +123,7 @@ def _is_right(key: str, value: Any, item: Mapping[str, Any]) -> bool:
             return len(_pairs(value)) == len(item["words"])
         except (TypeError, ValueError):
             return False
-    kind, member = KINDS[key]
+    _, kind, member = KEYS[key]
     return isinstance(value, kind) and (not member or all(isinstance(one, member) for one in value))
 
 

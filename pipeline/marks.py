@@ -5,6 +5,7 @@ labels    COMMA  OPEN_QUESTION  CLOSE_QUESTION  FULL_QUESTION
 """
 
 import functools
+import itertools
 from bisect import bisect_left
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,13 +45,12 @@ def find_marks(
     rank, opening, closing = _tables(tuple(mark_labels.items()), tuple(label_names))
     marks: list[FoundMark | None] = []
     gap_start = 0
-    for index, word in enumerate(words):
+    for word, following in itertools.zip_longest(words, words[1:]):
         offsets = mark_offsets(text, gap_start, word.start, opening) if opening else []
-        end = words[index + 1].mark_from if index + 1 < len(words) else len(text)
+        end = following.mark_from if following else len(text)
         nearest = bisect_left(borders, word.end)
-        mark = _mark_between(
-            text, word.end, min([end, *borders[nearest : nearest + 1]]), closing, rank
-        )
+        end = min([end, *borders[nearest : nearest + 1]])
+        mark = _mark_between(text, word.end, end, closing, rank)
         gap_start = mark.end if mark else word.end
         if offsets:
             mark = mark or FoundMark(None, offsets[0], offsets[-1] + 1)

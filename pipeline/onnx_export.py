@@ -21,6 +21,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .int8_layers import in_steps
+
 FORMAT = 8  # raised when files of earlier versions of this module should not be used any more
 
 
@@ -69,13 +71,13 @@ class _Graph(nn.Module):
         self.model.set_attn_implementation("eager")  # whose products ONNX Runtime computes fast
         if in_int8:
             self.model.set_input_embeddings(_Int8Embedding(model.get_input_embeddings()))
-        width = getattr(model.config.get_text_config(), "intermediate_size", None)
-        for owner in list(self.model.encoder.modules()):
-            for name, part in list(owner.named_children()):
-                if type(part).__name__.endswith("RMSNorm"):
-                    setattr(owner, name, _RMSNorm(part))
-                elif in_int8 and isinstance(part, nn.Linear) and part.in_features == width:
-                    setattr(owner, name, _LinearByPiece(part))
+        encoder = self.model.encoder
+        width = getattr(encoder.config, "intermediate_size", None)
+        for name, part in list(encoder.named_modules()):
+            if type(part).__name__.endswith("RMSNorm"):
+                encoder.set_submodule(name, _RMSNorm(part))
+            elif in_int8 and isinstance(part, nn.Linear) and part.in_features == width:
+                encoder.set_submodule(name, _LinearByPiece(part))
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, slot_positions: Tensor
@@ -91,9 +93,8 @@ class _Int8Embedding(nn.Module):
 
     def __init__(self, embedding: nn.Embedding) -> None:
         super().__init__()
-        words = embedding.weight.detach().float()
-        scales = words.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127
-        self.words = nn.Buffer((words / scales).round().to(torch.int8))  # (V, H)
+        steps, scales = in_steps(embedding.weight.detach().float())
+        self.words = nn.Buffer(steps)  # (V, H)
         factor = getattr(embedding, "embed_scale", 1.0)  # by which Gemma multiplies what it reads
         self.scales = nn.Buffer(scales * factor)  # (V, 1)
 

@@ -28,12 +28,13 @@ from .decisions import (
 )
 from .edits import (
     ascending,
+    blanked,
     edited,
     edited_between,
+    find_removals,
     marks_of,
     restoring_edits,
     sentence_ranges,
-    without_marks,
 )
 from .items import Item, read_item, time_between
 from .live_text import in_blocks
@@ -139,6 +140,8 @@ class PunctuationRestorationPipeline(Pipeline):
             )
         config = self.model.config
         self.find_words = WordFinder(config.mark_labels, jieba_dictionary)
+        # Names of the labels that end a sentence.
+        self.stops = {config.label_names[index] for index in stop_label_ids(config.labels)}
         self.slots = SlotEncoder(self.tokenizer, config)
         if backend != "torch":
             if self.device.type != "cpu":
@@ -213,12 +216,6 @@ class PunctuationRestorationPipeline(Pipeline):
             streamer.committed = ""
             yield {"text": step.committed, "edits": step.edits, "words": step.words}
 
-    @property
-    def stops(self) -> frozenset[str]:
-        """Names of the labels that end a sentence."""
-        labels = self.model.config.labels
-        return frozenset(labels[index]["name"] for index in stop_label_ids(labels))
-
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> None:
         """Write model, tokenizer and all their code: a folder as the Hub holds it. A file there: NotADirectoryError."""
         if os.path.isfile(save_directory):
@@ -270,14 +267,13 @@ class PunctuationRestorationPipeline(Pipeline):
         borders = borders_of(text, item.turns)
         tables = config.mark_labels, config.label_names, borders
         marks = kept = find_marks(text, words, *tables)
-        replaced = frozenset[str]()
+        removals = None
         if existing == "replace":
-            replaced = self.find_words.marks
-            # Some stay, such as the comma of `yes,no`.
-            kept = find_marks(without_marks(text, words, replaced), words, *tables)
+            removals = find_removals(text, words, self.find_words.marks)
+            kept = find_marks(blanked(text, removals.offsets), words, *tables)
         given, sources = what_is_given(config, kept, item.known)
         forms = find_forms(text, words)
-        prepared = PreparedItem(item, words, marks, given, sources, borders, forms, replaced)
+        prepared = PreparedItem(item, words, marks, given, sources, borders, forms, removals)
         shown = [int(label) if index in item.known else None for index, label in enumerate(given)]
         pieces = self.slots.pieces([word.spoken for word in words])
         windows = windows_of(self.slots.n_pieces(pieces, shown), config)
@@ -307,7 +303,7 @@ class PunctuationRestorationPipeline(Pipeline):
         limits = {} if thresholds == {} else {**(config.thresholds or {}), **(thresholds or {})}
         choice = make_choice(config, marks, limits)
         is_input = np.array([source == "input" for source in prepared.sources], dtype=bool)
-        is_given = is_input & (choice.goes_to[prepared.given] > 0) & (not prepared.replaced)
+        is_given = is_input & (choice.goes_to[prepared.given] > 0) & (prepared.removals is None)
         rows, shares = [], []
         for each in windows:
             window, read = each["window"], each["probabilities"]  # with rows of padding
@@ -330,24 +326,25 @@ class PunctuationRestorationPipeline(Pipeline):
                 words, table, written, decided.scores.tolist(), prepared.sources, strict=True
             )
         ]  # fmt: skip
-        for entry in entries if item.spans else ():
-            entry["timestamp"] = time_between(item.spans, entry["start"], entry["end"])
-        edits = restoring_edits(item.audible, words, written, entries, prepared.replaced)
+        if truecase:
+            listed, addresses = config.mixed_case or (), prepared.forms.addresses
+            inside = forms_inside(words, casings, listed, addresses)
+        for index, entry in enumerate(entries if item.spans or all_scores else ()):
+            if item.spans:
+                entry["timestamp"] = time_between(item.spans, entry["start"], entry["end"])
+            if all_scores:
+                if truecase:
+                    entry["inside"] = inside[index]
+                scores = decided.probabilities[index].tolist()
+                entry["scores"] = dict(zip(config.label_names, scores, strict=True))
+        edits = restoring_edits(item.audible, words, written, entries, prepared.removals)
         ranges = []
         if truecase or sentences:
             ranges = sentence_ranges(item.audible, edits, entries, item.turns, self.stops)
         if truecase:
-            listed, addresses = config.mixed_case or (), prepared.forms.addresses
-            inside = forms_inside(words, casings, listed, addresses)
             firsts = {first for first, _ in ranges}
             edits = ascending([*edits, *capital_edits(item.text, words, inside, firsts)])
-            if all_scores:
-                for entry, form in zip(entries, inside, strict=True):
-                    entry["inside"] = form
         result: Values = {"text": edited(item.text, edits), "edits": edits}
-        if all_scores:
-            for entry, row in zip(entries, decided.probabilities.tolist(), strict=True):
-                entry["scores"] = dict(zip(config.label_names, row, strict=True))
         if return_words:
             result["words"] = entries
         if sentences:

@@ -63,6 +63,9 @@ class SlotEncoder:
         fills = [self._fill_id(label["fill"]) for label in config.labels[1:]]
         self.fill_ids: list[int | None] = [None, *fills]
         self.shows_marks: bool = any(piece is not None for piece in self.fill_ids)
+        self._shown: dict[int | None, Pieces] = {None: []}  # after a word
+        for label, piece in enumerate(self.fill_ids):
+            self._shown[label] = [] if piece is None else [piece]
         self._n_kept = max(1, min(MAX_WORD_PIECES, config.max_window_pieces - 3))
         self._special_ids = set(tokenizer.all_special_ids)
         self._blank: Any = self._split([BEFORE + " "])[0][len(self._before) :] or [
@@ -90,7 +93,7 @@ class SlotEncoder:
     def n_pieces(self, pieces: Sequence[Pieces], filled: Sequence[int | None] = ()) -> list[int]:
         """Pieces that each word takes in a window, with its known mark; `filled` as for `assemble`."""
         return [
-            len(word) + len(self._shown(label))
+            len(word) + len(self._shown[label])
             for word, label in itertools.zip_longest(pieces, filled)
         ]
 
@@ -108,15 +111,10 @@ class SlotEncoder:
         for word, label in itertools.zip_longest(pieces, filled):
             ids += word
             slot_positions.append(len(ids) - 1)
-            ids += self._shown(label)
+            ids += self._shown[label]
         if final:
             ids.append(self.eos_id)
         return ids, slot_positions
-
-    def _shown(self, label: int | None) -> Pieces:
-        """The piece that shows a label, if any does."""
-        piece = None if label is None else self.fill_ids[label]
-        return [] if piece is None else [piece]
 
     def _split(self, texts: Sequence[str]) -> list[Pieces]:
         encoded = self.tokenizer(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from .slots import ModelConfig
@@ -82,7 +83,7 @@ def batches_by_length(
         yield batch
 
 
-def collate(windows: Sequence[dict[str, Any]], pad_id: int) -> dict[str, torch.Tensor | None]:
+def collate(windows: Sequence[dict[str, Any]], pad_id: int) -> dict[str, Tensor | None]:
     """Windows, each with the lists `input_ids` and `slot_positions`, as tensors (B, P) and (B, W).
 
     Slots are padded with 0. `attention_mask` (B, P) is None where no window is padded.
@@ -96,7 +97,7 @@ def collate(windows: Sequence[dict[str, Any]], pad_id: int) -> dict[str, torch.T
     }
 
 
-def _padded(rows: Iterable[Sequence[int]], padding: int) -> torch.Tensor:
+def _padded(rows: Iterable[Sequence[int]], padding: int) -> Tensor:
     return pad_sequence(
         [torch.tensor(row) for row in rows], batch_first=True, padding_value=padding
     )

@@ -9,7 +9,7 @@ import itertools
 import logging
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -109,7 +109,7 @@ class RestoredSpeech:
     speech: Speech
     edits: list[Edit]
     words: list[Mapping[str, Any]]
-    stops: frozenset[str] = frozenset()  # names of the labels that end a sentence
+    stops: Container[str] = ()  # names of the labels that end a sentence
 
     @property
     def text(self) -> str:
@@ -195,7 +195,7 @@ def restore_file(
             times, which gets sentences, keeps them all the same.
         options: among them may be `on_progress`, which is called with the number of characters just done.
     """
-    stops: frozenset[str] = getattr(restore, "stops", frozenset())  # those of the pipeline
+    stops: Container[str] = getattr(restore, "stops", ())  # those of the pipeline
     speeches = [RestoredSpeech(speech, [], [], stops) for speech in transcript.speeches]
     for n, result in _restored(transcript.speeches, restore, **options):
         speeches[n].edits.extend(result["edits"])
