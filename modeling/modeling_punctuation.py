@@ -285,7 +285,7 @@ class PunctuationRestorationModel(PreTrainedModel):
         )  # (B, W, H)
         logits = self.classifier(slot_states)
         casing_logits = None if casing_head is None else casing_head(slot_states)
-        pairs = ((logits, labels), (casing_logits, casings))
+        pairs: Any = ((logits, labels), (casing_logits, casings))
         losses = [mean_cross_entropy(each, true) for each, true in pairs if true is not None]
         return SlotClassifierOutput(
             loss=torch.stack(losses).sum() if losses else None,
