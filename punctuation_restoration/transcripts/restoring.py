@@ -57,6 +57,7 @@ class SpokenWord:
     """A word, with what opens a bracket or a quote before it."""
 
     start: int  # of the word in the original text
+    end: int
     begins: Any  # seconds; None where the file has no times
     ends: Any
     text: str  # restored, up to the next word, with a blank where that is apart
@@ -127,9 +128,8 @@ class RestoredSpeech:
             text = "".join(word.text for word in words).strip()
             n_before = bisect_right(self.speech.speakers, words[0].start, key=itemgetter(0))
             speaker = self.speech.speakers[n_before - 1][1] if n_before else None
-            times = words[0].begins, words[-1].ends
-            begins, ends = times if None in times else sorted(times)
-            sentences.append(Sentence(text, begins, ends, speaker, words[0].lead + text))
+            times = self.clock.between(words[0].start, words[-1].end)
+            sentences.append(Sentence(text, *times, speaker, words[0].lead + text))
         return sentences
 
     def spoken_sentences(self) -> Iterator[list[SpokenWord]]:
@@ -153,7 +153,8 @@ class RestoredSpeech:
             restored = edited_between(text, self.edits, begins, ends)
             restored = _in_one_line(restored, text[ends : ends + 1])
             times = self.clock.between(word["start"], word["end"])
-            spoken.append(SpokenWord(word["start"], *times, restored, leads.get(n, "")))
+            lead = leads.get(n, "")
+            spoken.append(SpokenWord(word["start"], word["end"], *times, restored, lead))
             begins = ends
         for first, end in sentence_ranges(text, self.edits, words, speech.turns, self.stops):
             yield spoken[first:end]
