@@ -167,10 +167,12 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
     shown = ((cue, _shown_text(cue_format, source, cue)) for cue in cues)
     first = list(itertools.islice(shown, _N_LOOKED_AT))
     names = find_names((text.text for _, text in first), are_cues=True)
-    track = _CueTrack(_scrolls([_texts(_lines(text, names)) for _, text in first]))
+    read = ((cue, _lines(text, names)) for cue, text in itertools.chain(first, shown))
+    first_read = list(itertools.islice(read, len(first)))
+    track = _CueTrack(_scrolls([_texts(lines) for _, lines in first_read]))
     warnings: list[str] = []
     line_number, before = 1, Cue(0, 0.0, 0.0, 0, 0)
-    for cue, shown_text in itertools.chain(first, shown):
+    for cue, lines in itertools.chain(first_read, read):
         line_number += line_of(source, cue.times_at, before.times_at) - 1
         about = f"line {line_number}: the cue"
         if cue.begins < before.begins:
@@ -180,7 +182,7 @@ def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript
         text = source[cue.start : cue.end].strip()
         if not text:
             warnings.append(f"{about} has no text")
-        track.add(cue, _lines(shown_text, names), text)
+        track.add(cue, lines, text)
         before = cue
     track.say()
     speeches = [track.builder.build()] if track.builder.length else []
