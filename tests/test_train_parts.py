@@ -16,7 +16,7 @@ from punctuation_restoration.training.building import set_dropout
 from punctuation_restoration.training.losses import total_loss
 from punctuation_restoration.training.optimisation import AveragedWeights, build_optimiser, rate_factor
 from punctuation_restoration.training.precision import choose_format, use_fp32_attention
-from punctuation_restoration.training.settings import TrainingSettings
+from punctuation_restoration.training.settings import TrainingSettings, with_rates
 
 # Two windows, two slots, two labels. Probabilities of label 0: 0.8 and 0.5; 0.25 and (not scored).
 PROBABILITIES = torch.tensor([[[0.8, 0.2], [0.5, 0.5]], [[0.25, 0.75], [0.9, 0.1]]])
@@ -156,3 +156,11 @@ def test_attention_under_bf16_autocast_is_computed_in_fp32(kind: str, monkeypatc
     assert all(weight.grad is None or weight.grad.isfinite().all() for weight in model.parameters())
     torch.testing.assert_close(logits.float(), model(**batch).logits, atol=0.02, rtol=0.05)
     assert "sdpa" not in model.config.to_json_string()
+
+
+@pytest.mark.parametrize(("hidden_size", "rates"), [(384, (2e-4, 4e-4)), (512, (2e-4, 4e-4)), (768, (2e-5, 1e-4))])
+def test_wide_encoders_learn_slowly_unless_told_otherwise(hidden_size: int, rates: tuple[float, float]) -> None:
+    chosen = with_rates(TrainingSettings(), hidden_size)
+    assert (chosen.encoder_rate, chosen.head_rate) == rates
+    told = with_rates(TrainingSettings(encoder_rate=0.0, head_rate=3e-3), hidden_size)
+    assert (told.encoder_rate, told.head_rate) == (0.0, 3e-3)

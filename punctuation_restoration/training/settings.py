@@ -1,7 +1,7 @@
 """Settings of a training run: from the recipe, overruled by the call. Loads neither torch nor transformers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from math import ceil, inf
 from typing import Any, Literal
 
@@ -9,6 +9,7 @@ from punctuation_restoration.data.recipe import Recipe, checked
 
 BELOW_1 = 0.99999
 MOST_PASSES = 8  # over the text; more mostly learn it by heart
+WIDE = 512  # hidden size of an encoder
 FEW_WORDS = 50_000  # are read so often
 PATIENCE = 5  # evaluations, half of those of a run
 
@@ -43,8 +44,12 @@ class TrainingSettings:
     pieces_per_batch: int = setting(2048, "pieces in one batch of one process", 1)
     accumulate: int = setting(1, "batches whose gradients are added up in a step", 1)
     # Optimiser
-    encoder_rate: float = setting(2e-4, "learning rate of the encoder", 0)
-    head_rate: float = setting(4e-4, "learning rate of the head", 0)
+    encoder_rate: float | None = setting(
+        None, "learning rate of the encoder; default: 2e-4, if it is wider than 512 2e-5", 0
+    )
+    head_rate: float | None = setting(
+        None, "learning rate of the head; default: 4e-4, for a wide encoder 1e-4", 0
+    )
     # A single layer that begins with zeros: at the rate of the head it tells `upper` from `capital` very late.
     casing_rate: float = setting(1e-2, "learning rate of the casing head", 0)
     weight_decay: float = setting(0.01, "weight decay", 0)
@@ -109,6 +114,20 @@ def settings_of(given: Mapping[str, Any], recipe: Recipe) -> TrainingSettings:
                 f"Expected {own.name} {allowed}, got {value}. Change it in the recipe or the command."
             )
     return settings
+
+
+def with_rates(settings: TrainingSettings, hidden_size: int) -> TrainingSettings:
+    """The settings with learning rates, where they are left open, for an encoder of this width.
+
+    Wide encoders take the rates of BERT-base (Devlin et al. 2019, A.3). At ten times as much the default model, of
+    width 768, got worse on 20,000 words of a new language, and the fast one, of width 384, better (docs/log.md).
+    """
+    encoder_rate, head_rate = (2e-5, 1e-4) if hidden_size > WIDE else (2e-4, 4e-4)
+    return replace(
+        settings,
+        encoder_rate=encoder_rate if settings.encoder_rate is None else settings.encoder_rate,
+        head_rate=head_rate if settings.head_rate is None else settings.head_rate,
+    )
 
 
 def schedule_of(

@@ -39,13 +39,14 @@ from punctuation_restoration.training.settings import (
     TrainingSettings,
     schedule_of,
     settings_of,
+    with_rates,
 )
 from punctuation_restoration.training.validation import Validation
 from punctuation_restoration.whole_files import write_whole
 
 AnyPath = str | Path
 SETTINGS_FILE = "settings.json"
-OPEN = tuple(own.name for own in fields(Schedule))  # settings that may be left open
+OPEN = ("encoder_rate", "head_rate", *(own.name for own in fields(Schedule)))  # may be left open
 # What may change when a run resumes. Everything else decides what is learned, and stays.
 MAY_CHANGE = (
     "max_steps", "patience", "evaluate_every", "validation_words", "checkpoint_every", "log_every", "dtype", "compile",
@@ -169,6 +170,7 @@ def build_run(
         return build_model(settings, recipe, index, str(folder), trust_remote_code)
 
     model = built(resumed or own_start)
+    settings = with_rates(settings, model.get_input_embeddings().embedding_dim)
     tokenizer = AutoTokenizer.from_pretrained(resumed or start, trust_remote_code=trust_remote_code)
     check_same_pieces(index, tokenizer, model.get_input_embeddings().num_embeddings)
     slots = SlotEncoder(tokenizer, model.config)

@@ -151,16 +151,21 @@ def scores_of(
 
 
 def sample_sentences(windows: Sequence[CutWindow], slots: Any) -> list[str]:
-    """Sentences that some documents begin with, without their marks, as the encoder reads them."""
+    """Sentences from everywhere in the documents, without their marks, as the encoder reads them."""
     is_stop = stop_labels(slots.config.labels)
-    first = [window.words for window in windows if not window.scored.start]
-    samples = []
-    for words in first[:: max(1, len(first) // N_SAMPLES)][:N_SAMPLES]:
-        stops = np.flatnonzero(is_stop[words.labels[LEAST_WORDS - 1 : MOST_WORDS]])
-        n_words = LEAST_WORDS + int(stops[0]) if len(stops) else MOST_WORDS
-        pieces = words.pieces()[:n_words]
-        samples.append(join_words([slots.tokenizer.decode(ids).strip() for ids in pieces]))
-    return samples
+    sentences = []
+    for window in windows:
+        stops = np.flatnonzero(is_stop[window.words.labels])
+        pieces = window.words.pieces()
+        scored = range(len(pieces))[window.scored]
+        for begin in [0, *(stops[:-1] + 1)]:
+            ends = stops[np.searchsorted(stops, begin + LEAST_WORDS - 1) :][:1] + 1
+            end = min([begin + MOST_WORDS, *ends])
+            if begin in scored:
+                sentences.append(pieces[begin:end])
+    chosen = sentences[:: max(1, len(sentences) // N_SAMPLES)][:N_SAMPLES]
+    decode = slots.tokenizer.decode
+    return [join_words([decode(ids).strip() for ids in pieces]) for pieces in chosen]
 
 
 def source_windows(
