@@ -32,10 +32,6 @@ _KEYCAP = r"[0-9#*]\uFE0F?+\u20E3"
 _HYPHENS = "-‐‑"
 _HYPHEN = regex.compile(f"[{_HYPHENS}]")
 _HAN = r"\p{Han}[\p{M}\p{Cf}]*+"
-# A run of Han characters beside kana is Japanese, and part of one word with them. A longer run is Chinese that has a
-# Japanese word beside it, and must not lose its slots.
-_JAPANESE = rf"(?=\p{{Han}})(?:(?<=[{KANA}]\p{{M}}?)(?:{_HAN}){{1,6}}+(?!\p{{Han}})|(?:{_HAN}){{1,6}}+(?=[{KANA}]))"
-
 # What may be in a word, marks that are part of it included.
 WORD_SIGNS = regex.compile(rf"(?V1)[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}]+")
 HAS_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
@@ -64,8 +60,9 @@ class WordPatterns:
 
     def __init__(self, marks: frozenset[str]) -> None:
         mark = f"[{as_set(marks)}]"
-        core, word = _word_parts(marks)
-        han = rf"(?!{_JAPANESE})(?:{_HAN})++"
+        japanese = _japanese(mark)
+        core, word = _word_parts(marks, japanese)
+        han = rf"(?!{japanese})(?:{_HAN})++"
         # A link ends at white space, Han and kana, and at every quote and mark that is not ASCII.
         outside = as_set(sign for sign in ENCLOSING | marks if not sign.isascii())
         inside = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}\p{{Hiragana}}\p{{Katakana}}<>\"`{outside}]++"
@@ -106,11 +103,22 @@ class WordPatterns:
         )
 
 
-def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
+def _japanese(mark: str) -> str:
+    """Han characters beside kana, which are part of one word with them.
+
+    A run of more than six, or one that a mark divides, is Chinese with a Japanese word beside it, and must not lose its
+    slots. Marks do not end a run: where one was written into a long run, the parts stay Chinese.
+    """
+    after = rf"(?<=[{KANA}]\p{{M}}?)(?:{_HAN}){{1,6}}+(?!{mark}*+\p{{Han}})"
+    before = rf"(?<!\p{{Han}}[\p{{M}}\p{{Cf}}]*{mark}*)(?:{_HAN}){{1,6}}+(?=[{KANA}])"
+    return rf"(?=\p{{Han}})(?:{after}|{before})"
+
+
+def _word_parts(marks: frozenset[str], japanese: str) -> tuple[str, str]:
     """One character of a word; and how a word continues after signs that belong to it only between its characters."""
     hyphen = f"[{as_set(_HYPHENS)}]"
     sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{as_set(ENCLOSING | marks | set(_HYPHENS))}]"
-    core = rf"[A-Za-z]++|(?!{_KEYCAP}){sign}|{_JAPANESE}"
+    core = rf"[A-Za-z]++|(?!{_KEYCAP}){sign}|{japanese}"
     listed = "|".join(map(regex.escape, sorted(ABBREVIATIONS)))
     its_point = rf"\.(?<=(?:\.\p{{L}}|(?<!{sign})(?i:{listed}))\.)"  # of an abbreviation
     joiners = [
@@ -123,9 +131,7 @@ def _word_parts(marks: frozenset[str]) -> tuple[str, str]:
         rf"{its_point}['’＇](?=[sS](?!{sign}))",  # U.S.'s
     ]
     if marks.isdisjoint(_HYPHENS):
-        letter = (
-            rf"(?=[\p{{L}}\p{{N}}])(?:{sign}|{_JAPANESE})"  # no Han: a mark may stand before it
-        )
+        letter = rf"(?=[\p{{L}}\p{{N}}])(?:{sign}|{japanese})"  # no Han: a mark may stand before it
         joiners.append(rf"{its_point}(?={hyphen}{letter})")  # U.S.-based
         core += rf"|(?<!{hyphen}){hyphen}(?!{hyphen})"
     else:  # a label set in which hyphens are marks

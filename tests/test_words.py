@@ -95,6 +95,16 @@ def test_marks_are_read_over():
     assert [(w.spoken, w.script) for w in find_words(marked)] == [(w.spoken, w.script) for w in find_words(plain)]
 
 
+@pytest.mark.parametrize(
+    "text", ["アー我们今天我们今天", "我们今天我们今天アー", "2 アー我们今天，我们今天", "我们。今天アー"]
+)
+def test_a_mark_in_a_long_han_run_joins_no_part_of_it_to_kana(text):
+    words = _texts(text)
+    assert "アー" in words
+    for word in find_words(text):
+        assert _texts(f"{text[: word.mark_at]}。{text[word.mark_at :]}") == words
+
+
 def test_hyphens_may_be_marks():
     find = WordFinder(".-")
     assert [word.text for word in find("well-known - a well- b")] == ["well-known", "a", "well", "b"]
@@ -124,7 +134,9 @@ def test_long_hostile_texts_are_read_to_their_end(parts):
     assert not any(character.isalpha() for character in text[ends[-2] :])
 
 
-@pytest.mark.parametrize("unit", ["你", "你，", "你 ", "你a", "你'", "你の", "你你你你你你你の", "の你，"])
+@pytest.mark.parametrize(
+    "unit", ["你", "你，", "你 ", "你a", "你'", "你の", "你你你你你你你の", "の你，", "你，你，の", "の你，，"]
+)
 def test_long_han_texts_are_read_to_their_end(unit):
     text = unit * (20_000 // len(unit))
     assert "".join(word.text for word in find_words(text)).count("你") == text.count("你")
