@@ -28,7 +28,6 @@ DONE, FAILED, WRONG_USE = 0, 1, 2
 CONSTRUCTION = ("backend", "dtype", "jieba_dictionary", "trust_remote_code")
 _EMPTY_LINE, _LINE_END = re.compile(r"(\n[ \t\r]*\n)"), re.compile(r"(\n)")
 _JSON_HEAD = re.compile(r"\ufeff?\s*\{\s*\"")
-_JSON_VALUE = re.compile(r"(?:.*\n)*?[{}].*\}[ \t\r]*\n")  # it begins and ends a line
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
 # Gives the pipeline, loaded when it is first asked for: unreadable files are told before.
 Load = Callable[[], Any]
@@ -275,14 +274,22 @@ def _utterances(texts: Iterator[str], by_lines: bool) -> Iterator[tuple[str, boo
 
 
 def _said_in_json(texts: Iterable[str]) -> Iterator[str]:
-    """What is said in values of JSON; a `FormatError` names what is broken."""
-    waiting = ""
+    """What is said in values of JSON, each of which begins a line; a `FormatError` names what is broken.
+
+    Each line is looked at once: a long value that comes in many parts takes no longer for it.
+    """
+    waiting = value = ""
     for text in texts:
-        waiting += text
-        while value := _JSON_VALUE.match(waiting):
-            yield from _texts_of(value.group())
-            waiting = waiting[value.end() :]
-    yield from _texts_of(waiting)
+        *lines, waiting = (waiting + text).split("\n")
+        for line in lines:
+            if value and line.startswith("{"):
+                yield from _texts_of(value)
+                value = ""
+            value += line + "\n"
+            if line.startswith(("{", "}")) and line.rstrip().endswith("}"):
+                yield from _texts_of(value)
+                value = ""
+    yield from _texts_of(value + waiting)
 
 
 def _texts_of(value: str) -> Iterator[str]:

@@ -156,16 +156,18 @@ def sample_sentences(windows: Sequence[CutWindow], slots: Any) -> list[str]:
     sentences = []
     for window in windows:
         stops = np.flatnonzero(is_stop[window.words.labels])
-        pieces = window.words.pieces()
-        scored = range(len(pieces))[window.scored]
+        scored = range(len(window.words.labels))[window.scored]
         for begin in [0, *(stops[:-1] + 1)]:
             ends = stops[np.searchsorted(stops, begin + LEAST_WORDS - 1) :][:1] + 1
             end = min([begin + MOST_WORDS, *ends])
             if begin in scored:
-                sentences.append(pieces[begin:end])
+                sentences.append((window.words, begin, end))
     chosen = sentences[:: max(1, len(sentences) // N_SAMPLES)][:N_SAMPLES]
     decode = slots.tokenizer.decode
-    return [join_words([decode(ids).strip() for ids in pieces]) for pieces in chosen]
+    return [
+        join_words([decode(ids).strip() for ids in words.pieces()[begin:end]])
+        for words, begin, end in chosen
+    ]
 
 
 def source_windows(
