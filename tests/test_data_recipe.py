@@ -91,7 +91,6 @@ def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
         ({"sampling": {"lengths": {64: 0}}}, "lengths of 8 pieces or more with shares"),
         ({"sampling": {"stops": {0: 1.0}}}, "stops from 1 on"),
         ({"sampling": {"document_starts": 0.6, "document_ends": 0.6}}, "sentences of 1 at most together, got 1.8"),
-        ({"sampling": {"questions": {"ms": 2}}}, "shares from 0 to 1, got {'ms': 2}"),
         ({"sampling": {"temperature": 0}}, "temperature above 0, got 0"),
         ({"sampling": {"max_passes": 0}}, "max_passes above 0, got 0"),
         ({"augmentation": {"rate": 1.5}}, "shares from 0 to 1, got {'rate': 1.5}"),

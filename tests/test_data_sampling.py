@@ -201,23 +201,6 @@ def test_utterances_are_whole_sentences_in_the_numbers_asked_for(index: dict[str
     assert sum(map(n_pieces, cut)) / n_padded > 0.9  # little is padded
 
 
-def test_questions_are_put_in_after_a_sentence(tmp_path: Path) -> None:
-    # The news has no question; the talk has one of two words with pieces above 50,000.
-    index = prepared(tmp_path, {"ms": [document(100, [0, 0, 0, 2] * 50), document(50_000, [0, 2, 0, 3, 0, 2])]})
-    samplers = (sampler(index, 2048, questions=asked, lengths={64: 1.0}) for asked in ({}, {"ms": 1.0}))
-    without, found = (windows(each, range(6)) for each in samplers)
-    shares = [np.mean([3 in window.words.labels for window in cut]) for cut in (without, found)]
-    assert shares[0] < 0.5 < 0.9 < shares[1]
-    for window in found:
-        places = np.flatnonzero(window.words.labels == 3)
-        assert all(place < 2 or window.words.labels[place - 2] in STOPS for place in places)
-        assert n_pieces(window) <= 64
-        assert len(window.words.piece_ids) == window.words.piece_counts.sum()
-    index["labels"][3]["after"] = "!"
-    (found,) = sampler(index, questions={"ms": 1.0}).questions.values()
-    assert len(found) == 0  # what another label ends is no question
-
-
 def test_a_word_longer_than_the_window_is_cut(tmp_path: Path) -> None:
     counts, labels = np.array([30, 30, 30], np.uint8), np.array([0, 1, 2], np.uint8)
     words = shards.make_words(np.arange(90, dtype=np.uint16), counts, labels)

@@ -64,8 +64,6 @@ class Sampling:
     utterances: float = 0.0
     # as many as this: number of sentences -> share.
     stops: Shares = field(default_factory=lambda: {1: 0.5, 2: 0.3, 3: 0.2})
-    # Share of a language's windows that get a question.
-    questions: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,7 @@ class Recipe:
         names = sorted(source.name for source in self.sources)
         parts: list[Any] = [self, *resolved_sources(self)]
         held_out = [(part.validation, part.test) for part in parts]
-        ranged = {**asdict(sampling), **asdict(changes), **sampling.questions}
+        ranged = {**asdict(sampling), **asdict(changes)}
         temperature, max_passes = ranged.pop("temperature"), ranged.pop("max_passes")
         outside = {
             name: number

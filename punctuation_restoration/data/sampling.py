@@ -3,7 +3,6 @@
 Nothing is remembered between steps: a run resumes from its step number, and processes divide the rows of a step.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
@@ -13,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from punctuation_restoration.data.recipe import Sampling
-from punctuation_restoration.data.shards import Array, Index, Words, WordStream, joined
-from punctuation_restoration.pipeline.conventions import SENTENCE_ENDS
+from punctuation_restoration.data.shards import Array, Index, Words, WordStream
 from punctuation_restoration.pipeline.decisions import stop_labels
 
 # Where windows begin or end: the shares of a `Sampling`, by name. All others begin anywhere.
@@ -22,7 +20,6 @@ PLACES = ("document_starts", "document_ends", "sentence_ends", "sentence_starts"
 SEARCH_WORDS = 120  # the next sentence start is looked for within this many words
 UTTERANCE_DRAWS = 4096  # utterances drawn for a step; those of similar length are used
 UTTERANCE_SPREAD = 0.85  # no utterance of a step is shorter than this share of the longest
-QUESTION_WORDS = 40  # a longer sentence with a question mark is mostly two run together
 
 
 class CutWindow(NamedTuple):
@@ -82,8 +79,7 @@ class WindowSampler:
         self._edges = np.cumsum(self.probabilities)
         # The first word of each sentence, and the end of the last one that has a stop, (n_sentences + 1,).
         stops = [np.flatnonzero(self.is_stop[stream.all.labels]) for stream in self.streams]
-        self._sentences = [np.concatenate([[0], indices + 1]) for indices in stops]
-        self.questions = self._find_questions() if any(self.sampling.questions.values()) else {}
+        self._sentences = [np.append(0, indices + 1) for indices in stops]
 
     def plan(self, step: int) -> StepPlan:
         """The length and the sources of a step's windows."""
@@ -100,11 +96,10 @@ class WindowSampler:
         seed = (self.seed, plan.step, row)
         room = plan.length - 2  # <s> and </s>
         if plan.utterances is None:
-            words, is_over = self._drawn_words(stream, room, np.random.default_rng(seed))
+            first, end, is_over = self._drawn_span(stream, room, np.random.default_rng(seed))
         else:
-            first, end = plan.utterances[row].tolist()
-            words, is_over = stream.words(first, end - first), True
-        words = _fitted(words, room, is_over)
+            (first, end), is_over = plan.utterances[row].tolist(), True
+        words = _fitted(stream.words(first, end - first), room, is_over)
         is_over = is_over and bool(self.is_stop[words.labels[-1]])
         return CutWindow(words, (*seed, 1), is_over)
 
@@ -120,14 +115,13 @@ class WindowSampler:
         utterances = np.zeros((n_draws, 2), dtype=np.int64)
         lengths = np.zeros(n_draws, dtype=np.int64)  # in pieces; 0 where no sentence fits
         for stream_id in np.unique(stream_ids):
-            own, borders = stream_ids == stream_id, self._sentences[stream_id]
+            rows, borders = np.flatnonzero(stream_ids == stream_id), self._sentences[stream_id]
             pieces = self.streams[stream_id].offsets[borders].astype(np.int64)
-            n_sentences = len(borders) - 1
-            starts = generator.integers(max(n_sentences, 1), size=int(own.sum()))
+            starts = generator.integers(max(len(borders) - 1, 1), size=len(rows))
             fitting = pieces.searchsorted(pieces[starts] + longest - 2, side="right") - 1
-            ends = np.minimum(np.minimum(starts + n_stops[own], fitting), n_sentences)
-            utterances[own] = np.stack([borders[starts], borders[ends]], axis=1)
-            lengths[own] = np.where(ends > starts, pieces[ends] - pieces[starts] + 2, 0)
+            ends = np.minimum(starts + n_stops[rows], fitting)
+            utterances[rows] = borders[np.stack([starts, ends], axis=1)]
+            lengths[rows] = np.where(ends > starts, pieces[ends] - pieces[starts] + 2, 0)
         if not lengths.any():  # no sentence fits: windows as in any other step
             return StepPlan(step, longest, stream_ids[: max(1, self.pieces_per_step // longest)])
         high = generator.choice(lengths, p=lengths / lengths.sum())
@@ -141,10 +135,10 @@ class WindowSampler:
         stream_ids = self._edges.searchsorted(strata * self._edges[-1])
         return generator.permutation(np.minimum(stream_ids, len(self.streams) - 1))
 
-    def _drawn_words(
+    def _drawn_span(
         self, stream: WordStream, room: int, generator: np.random.Generator
-    ) -> tuple[Words, bool]:
-        """At least as many words as fit, with a question among them perhaps, and whether the last ones count."""
+    ) -> tuple[int, int, bool]:
+        """First word and end of at least as many words as fit, and whether the last ones of them count."""
         shares = [getattr(self.sampling, place) for place in PLACES]
         drawn = np.cumsum(shares).searchsorted(generator.random(), side="right")
         place = (*PLACES, "anywhere")[drawn]
@@ -157,48 +151,9 @@ class WindowSampler:
                 stops = np.flatnonzero(self.is_stop[nearby])
                 first = (first + int(stops[0]) + 1) % stream.n_words if len(stops) else first
             end = first or stream.n_words
-        is_over = place in ("document_ends", "sentence_ends")
-        if is_over:
-            before = stream.all.piece_counts[max(0, end - room) : end]
-            n_words = max(_n_fitting(before[::-1], room), 1)
-            words = stream.words(end - n_words, n_words)
-        else:
-            words = stream.words(first, min(room, stream.n_words))
-        share = self.sampling.questions.get(stream.language, 0.0)
-        if self.questions and generator.random() < share:
-            words = self._with_question(words, room, stream.language, generator)
-        return words, is_over
-
-    def _find_questions(self) -> dict[str, Array]:
-        """Language -> its questions, (n_questions, 3): stream, first word, end word.
-
-        They are added where a source has few, as the MLM-Punct paper does for Malay; without a label of theirs, none.
-        """
-        signs = [map(SENTENCE_ENDS.get, label["after"]) for label in self.index["labels"]]
-        asks = np.array(["?" in means for means in signs])
-        found: dict[str, list[Array]] = defaultdict(list)
-        for number, (stream, borders) in enumerate(zip(self.streams, self._sentences, strict=True)):
-            starts, ends = borders[:-1], borders[1:]
-            is_question = asks[stream.all.labels[ends - 1]] & (ends - starts <= QUESTION_WORDS)
-            rows = np.stack([np.full(len(ends), number), starts, ends], axis=1)
-            found[stream.language].append(rows[is_question])
-        return {language: np.concatenate(parts) for language, parts in found.items()}
-
-    def _with_question(
-        self, words: Words, room: int, language: str, generator: np.random.Generator
-    ) -> Words:
-        """The words with a question of a language put in after one of their sentences, if there is one and it fits."""
-        questions = self.questions[language]
-        if not len(questions):
-            return words
-        stream_id, first, end = generator.choice(questions).tolist()
-        question = self.streams[stream_id].words(first, end - first)
-        n_before = _n_fitting(words.piece_counts, room - len(question.piece_ids))
-        stops = np.flatnonzero(self.is_stop[words.labels[:n_before]])
-        if not len(stops):
-            return words
-        before, after = words.parted(int(generator.choice(stops)) + 1)
-        return joined(before, question, after)
+        if place in ("document_ends", "sentence_ends"):
+            return max(0, end - room), end, True
+        return first, first + room, False
 
 
 def stream_probabilities(weighted_words: Array, languages: Array, sampling: Sampling) -> Array:
@@ -255,15 +210,11 @@ def _draw(
     return generator.choice(values, size, p=weights / weights.sum())
 
 
-def _n_fitting(piece_counts: Array, room: int) -> int:
-    """How many words, from the first on, fit into `room` pieces."""
-    return int(np.cumsum(piece_counts, dtype=np.int64).searchsorted(room, side="right"))
-
-
 def _fitted(words: Words, room: int, keeps_end: bool) -> Words:
-    """As many of the first or last words as fit. If not even the first fits, it is cut."""
-    if keeps_end and (n_words := _n_fitting(words.piece_counts[::-1], room)):
-        return words.parted(len(words.labels) - n_words)[1]
-    first = words.parted(max(1, _n_fitting(words.piece_counts, room)))[0]
-    counts = np.minimum(first.piece_counts, np.int64(room)).astype(np.uint8)
-    return first._replace(piece_ids=first.piece_ids[:room], piece_counts=counts)
+    """As many of the first or last words as fit into `room` pieces; one at least, which is cut."""
+    counts = words.piece_counts[::-1] if keeps_end else words.piece_counts
+    n_words = max(1, int(np.cumsum(counts, dtype=np.int64).searchsorted(room, side="right")))
+    first, last = words.parted(len(counts) - n_words if keeps_end else n_words)
+    kept = last if keeps_end else first
+    counts = np.minimum(kept.piece_counts, np.int64(room)).astype(np.uint8)
+    return kept._replace(piece_ids=kept.piece_ids[:room], piece_counts=counts)
