@@ -20,12 +20,12 @@ logger = logging.get_logger(__name__)
 
 NO_MARK = "O"
 
-# One row a label: the signs before and after its word, and the piece that shows a label that is known to the model.
+# One row a label: the signs before and after its word.
 DEFAULT_LABELS = (
-    {"name": NO_MARK, "before": "", "after": "", "fill": "▁"},
-    {"name": "COMMA", "before": "", "after": ",", "fill": ","},
-    {"name": "PERIOD", "before": "", "after": ".", "fill": "."},
-    {"name": "QUESTION", "before": "", "after": "?", "fill": "?"},
+    {"name": NO_MARK, "before": "", "after": ""},
+    {"name": "COMMA", "before": "", "after": ","},
+    {"name": "PERIOD", "before": "", "after": "."},
+    {"name": "QUESTION", "before": "", "after": "?"},
 )
 
 # Every mark in running text, and the label that it means. Colons and dashes mean commas, exclamation marks and
@@ -329,15 +329,17 @@ def _plain(mark: str) -> str:
 
 
 def _checked(label: Mapping[str, str]) -> dict[str, str]:
-    has_texts = label.keys() == DEFAULT_LABELS[0].keys() and all(
-        isinstance(text, str) for text in label.values()
+    # "fill" is in models that were made before their labels had three keys.
+    row = {key: text for key, text in label.items() if key != "fill"}
+    has_texts = row.keys() == DEFAULT_LABELS[0].keys() and all(
+        isinstance(text, str) for text in row.values()
     )
-    if not has_texts or not label["name"] or not label["fill"]:
+    if not has_texts or not row["name"]:
         raise ValueError(
-            f"Expected a label with the texts name, before, after and fill, got {dict(label)!r}. Only before and after "
-            "may be empty."
+            f"Expected a label with the texts name, before and after, got {dict(label)!r}. Only before and after may "
+            "be empty."
         )
-    return dict(label)
+    return row
 
 
 def _built(config: dict[str, Any] | PreTrainedConfig | None) -> PreTrainedConfig:

@@ -274,13 +274,12 @@ class PunctuationRestorationPipeline(Pipeline):
         given, sources = what_is_given(config, kept, item.known)
         forms = find_forms(text, words)
         prepared = PreparedItem(item, words, marks, given, sources, borders, forms, removals)
-        shown = [int(label) if index in item.known else None for index, label in enumerate(given)]
         pieces = self.slots.pieces([word.spoken for word in words])
-        windows = windows_of(self.slots.n_pieces(pieces, shown), config)
+        windows = windows_of(list(map(len, pieces)), config)
         for window in windows or [Window(0, 0, 0, 0)]:
             seen = slice(window.first, window.end)
             ends_text = item.final and window.end == len(words)
-            input_ids, slot_positions = self.slots.assemble(pieces[seen], shown[seen], ends_text)
+            input_ids, slot_positions = self.slots.assemble(pieces[seen], ends_text)
             inputs = {"input_ids": input_ids, "slot_positions": slot_positions}
             yield {**inputs, "window": window, "prepared": prepared}
 

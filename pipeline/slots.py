@@ -1,19 +1,17 @@
 """Words -> pieces, and where the slot of each word is among them. One path for training and serving.
 
-It knows nothing of text offsets, and of marks only the piece that shows a label that is known.
+It knows nothing of text offsets and marks.
 
-    words    hello       this    is      josh
-    pieces   ▁hell  o .  ▁this   ▁is     ▁jos  h
-    index     1     2 3   4       5       6    7
-    slots           2     4       5            7    <- the last piece of each word
-    labels         "."   ""      ""           ","   <- the first one is known, and shown
+    words    hello     this    is      josh
+    pieces   ▁hell  o  ▁this   ▁is     ▁jos  h
+    index     1     2   3       4       5    6
+    slots           2   3       4            6    <- the last piece of each word
 
 A word becomes the pieces that it has in running text: after a blank, or in Han and kana text after nothing. What a
 blank looks like is left to the tokenizer (`▁hell`, `Ġhell`, or `hell` where it is the rest of a word that is marked).
 Traditional Han words have the pieces of their simplified form.
 """
 
-import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -46,11 +44,6 @@ class SlotEncoder:
     Args:
         tokenizer: the tokenizer of the encoder. Instead of a special piece that it lacks, one that it has is used.
         config: a `PunctuationRestorationConfig`.
-
-    Attributes:
-        fill_ids: for each label the piece that shows it after its word, or None where nothing is shown: for the first
-            label, and for those whose piece the vocabulary lacks.
-        shows_marks: whether some label can be shown.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, config: ModelConfig) -> None:
@@ -60,12 +53,6 @@ class SlotEncoder:
         self.eos_id: int = self._special_id("sep", "eos", "bos", "cls", "pad", "unk")
         self.unk_id: int = self._special_id("unk", "mask", "pad", "eos", "bos")
         self.pad_id: int = self._special_id("pad", "eos", "sep", "unk", "bos")
-        fills = [self._fill_id(label["fill"]) for label in config.labels[1:]]
-        self.fill_ids: list[int | None] = [None, *fills]
-        self.shows_marks: bool = any(piece is not None for piece in self.fill_ids)
-        self._shown: dict[int | None, Pieces] = {None: []}  # after a word
-        for label, piece in enumerate(self.fill_ids):
-            self._shown[label] = [] if piece is None else [piece]
         self._n_kept = max(1, min(MAX_WORD_PIECES, config.max_window_pieces - 3))
         self._special_ids = set(tokenizer.all_special_ids)
         self._blank: Any = self._split([BEFORE + " "])[0][len(self._before) :] or [
@@ -90,28 +77,17 @@ class SlotEncoder:
                     cache[word] = known[word]
         return [known[word] for word in spoken]
 
-    def n_pieces(self, pieces: Sequence[Pieces], filled: Sequence[int | None] = ()) -> list[int]:
-        """Pieces that each word takes in a window, with its known mark; `filled` as for `assemble`."""
-        return [
-            len(word) + len(self._shown[label])
-            for word, label in itertools.zip_longest(pieces, filled)
-        ]
-
-    def assemble(
-        self, pieces: Sequence[Pieces], filled: Sequence[int | None] = (), final: bool = True
-    ) -> tuple[Pieces, list[int]]:
+    def assemble(self, pieces: Sequence[Pieces], final: bool = True) -> tuple[Pieces, list[int]]:
         """One window: piece ids from `<s>` to `</s>`, and for each word the index of its slot among them.
 
         Args:
             pieces: those of each word.
-            filled: for each word the label id that is shown after it, or None. Default: none is shown.
             final: whether the text ends with the last word; only then the model reads `</s>`.
         """
         ids, slot_positions = [self.bos_id], []
-        for word, label in itertools.zip_longest(pieces, filled):
+        for word in pieces:
             ids += word
             slot_positions.append(len(ids) - 1)
-            ids += self._shown[label]
         if final:
             ids.append(self.eos_id)
         return ids, slot_positions
@@ -147,7 +123,3 @@ class SlotEncoder:
         """The first of some special pieces that the tokenizer has; a period where it has none."""
         ids = (getattr(self.tokenizer, f"{kind}_token_id", None) for kind in kinds)
         return next((index for index in ids if index is not None), self._split(["."])[0][-1])
-
-    def _fill_id(self, fill: str) -> int | None:
-        piece = self.tokenizer.convert_tokens_to_ids(fill)
-        return piece if isinstance(piece, int) and piece != self.tokenizer.unk_token_id else None

@@ -221,9 +221,8 @@ class PunctuationStreamer:
 
     def _n_in_full_windows(self, words: Sequence[Word]) -> int:
         """How many of the shown words one call decides in windows that no later word changes."""
-        slots = self._restore.slots
-        pieces = slots.pieces([word.spoken for word in words])
-        windows = windows_of(slots.n_pieces(pieces), self._restore.model.config)
+        pieces = self._restore.slots.pieces([word.spoken for word in words])
+        windows = windows_of(list(map(len, pieces)), self._restore.model.config)
         return windows[-1].keep_from if windows else 0
 
     def _as_step(self, edits: Sequence[Edit], committed: Entries, cut: int, end: int) -> StreamStep:

@@ -37,7 +37,7 @@ def windows_of(n_pieces: Sequence[int], config: ModelConfig) -> list[Window]:
     """The windows of a text as a model reads it, in serving, in validation, and to label text.
 
     Each word is decided once, with as much context as there is (Chen et al. 2021, section 3.3). Where words are long,
-    contexts shrink in proportion; one word is always decided. `n_pieces` are those of each word with its known mark.
+    contexts shrink in proportion; one word is always decided. `n_pieces` are those of each word.
     """
     window, left, right = config.window, config.left_context, config.right_context
     n_words, room = len(n_pieces), config.max_window_pieces - 2  # beside <s> and </s>

@@ -1,4 +1,4 @@
-"""Nine labels as the recipe for Spanish has them, with fill pieces that the tiny tokenizer knows."""
+"""Nine labels as the recipe for Spanish has them."""
 
 from pathlib import Path
 
@@ -7,9 +7,8 @@ from punctuation_restoration.modeling.configuration_punctuation import Punctuati
 from punctuation_restoration.pipeline.words import WordFinder
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "spanish.yaml"
-FILLS = {"¿": "?", "▁¿": "?", "¡": "!", "▁¡": "!"}  # the tiny tokenizer has no pieces of these
 MODEL = load_recipe(RECIPE).model
-LABELS = [{**label, "fill": FILLS.get(label["fill"], label["fill"])} for label in MODEL["labels"]]
+LABELS = MODEL["labels"]
 LABEL_KEYS = {"labels": LABELS, "mark_labels": dict(MODEL["mark_labels"])}
 CONFIG = PunctuationRestorationConfig(**LABEL_KEYS)
 NAMES = CONFIG.label_names

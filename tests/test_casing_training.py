@@ -166,7 +166,6 @@ def test_batches_have_casings_where_they_are_learned(tiny_tokenizer: Any, tiny_c
     ]
     plain, cased = (type(tiny_config)(**{**tiny_config.to_dict(), "casings": knows}) for knows in (False, True))
     slots = SlotEncoder(tiny_tokenizer, cased)
-    batch = WindowCollator(slots, filled_windows=1.0, max_filled=1.0)(windows)
+    batch = WindowCollator(slots)(windows)
     assert batch["casings"].tolist() == [[AS_IS, UPPER, NOT_SCORED]] * 2 + [[NOT_SCORED] * 3]
-    assert (batch["labels"] == NOT_SCORED).any()  # slots that show their mark have casings all the same
     assert "casings" not in WindowCollator(SlotEncoder(tiny_tokenizer, plain))(windows)

@@ -50,25 +50,6 @@ def test_a_batch_has_the_ids_and_slots_of_serving(slots: SlotEncoder) -> None:
     assert all(tensor.dtype == torch.long for tensor in batch.values())
 
 
-def test_filled_slots_show_their_label_and_are_not_scored(slots: SlotEncoder) -> None:
-    collator = WindowCollator(slots, filled_windows=1.0, max_filled=1.0)
-    n_filled = 0
-    for seed in range(40):
-        batch = collator([window(slots, 9, seed)])
-        labels = batch["labels"][0].tolist()
-        filled = [None if label != NOT_SCORED else true for label, true in zip(labels, LABELS, strict=True)]
-        ids, positions = slots.assemble(slots.pieces(WORDS), filled)
-        assert batch["input_ids"][0].tolist() == ids
-        assert batch["slot_positions"][0].tolist() == positions
-        assert labels.count(NOT_SCORED) < 9
-        n_filled += labels.count(NOT_SCORED)
-    assert 0.3 < n_filled / (40 * 9) < 0.6  # the mean share of a uniform draw from 0 to 1, one slot always left
-    to_evaluate = window(slots, 9)._replace(seed=())
-    assert collator([to_evaluate])["labels"].tolist() == [LABELS]  # it shows none
-    half = WindowCollator(slots, filled_windows=0.5, max_filled=1.0)
-    assert 0.3 < np.mean([NOT_SCORED in half([window(slots, 9, seed)])["labels"] for seed in range(200)]) < 0.6
-
-
 def words(changed: Words) -> list[tuple[list[int], int]]:
     pieces = np.split(changed.piece_ids, np.cumsum(changed.piece_counts)[:-1])
     return [(own.tolist(), label) for own, label in zip(pieces, changed.labels.tolist(), strict=True)]

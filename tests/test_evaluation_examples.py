@@ -105,7 +105,7 @@ def test_input_is_lower_case_and_without_marks_and_these_mean_what_the_table_say
 
 @pytest.mark.parametrize(("sign", "name", "means"), [("!", "EXCLAMATION", P), ("~", "TILDE", O)])
 def test_a_model_with_other_labels_is_scored_in_the_labels_of_the_benchmark(sign, name, means):
-    more = {"name": name, "before": "", "after": sign, "fill": sign}
+    more = {"name": name, "before": "", "after": sign}
     config = PunctuationRestorationConfig(labels=[*CONFIG.labels, more], mark_labels={**CONFIG.mark_labels, sign: name})
     prediction = align(from_text("stop no"), words("stop no", ("stop", name), ("no", P)), standard_labels(config))
     assert prediction.labels == [means, P]

@@ -115,15 +115,16 @@ def test_fields_of_earlier_versions_are_read_where_they_change_nothing(tiny_conf
         AutoConfig.from_pretrained(tmp_path)
 
 
-def label(name, after, fill="_"):
-    return {"name": name, "before": "", "after": after, "fill": fill}
+def label(name, after):
+    return {"name": name, "before": "", "after": after}
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
         ({"labels": [{"name": "O"}]}, "a label with the texts name"),
-        ({"labels": [label("O", "", fill="")] * 2}, "a label with the texts name"),
+        ({"labels": [label("", "")] * 2}, "a label with the texts name"),
+        ({"labels": [{**label("O", ""), "sign": "."}] * 2}, "a label with the texts name"),
         ({"labels": [label("O", "")] * 2}, "different names"),
         ({"labels": [label("A", ","), label("O", "")]}, "labels to begin with the one that writes nothing"),
         ({"labels": [label("O", ""), label("X", "†")]}, "†"), ({"mark_labels": {",": "KOMMA"}}, "KOMMA"),

@@ -41,7 +41,7 @@ def test_the_threshold_is_put_where_f1_is_highest_unless_the_gain_may_be_chance(
 
 
 def test_further_marks_are_scored_beside_the_basic_ones(tiny_config: Any, tiny_pipeline: Any) -> None:
-    labels = [*tiny_config.labels, {"name": "COLON", "before": "", "after": ":", "fill": ":"}]
+    labels = [*tiny_config.labels, {"name": "COLON", "before": "", "after": ":"}]
     config = PunctuationRestorationConfig(encoder_config=tiny_config.encoder_config, labels=labels)
     example = example_from_text("x", "a: b c.", tiny_pipeline.find_words, own_labels(config))
     rows = np.array([[0.6, 0.0, 0.0, 0.0, 0.4], [0.7, 0.0, 0.0, 0.0, 0.3], [0.0, 0.0, 1.0, 0.0, 0.0]])

@@ -32,7 +32,7 @@ def test_the_mean_lies_between_its_models_and_has_the_head_of_casings_of_the_fir
     assert main([tiny_checkpoint, moved, tiny_checkpoint, moved, "--output", str(tmp_path / "mean")]) == 0
     model = load_own_model(moved, casings=True)
     torch.nn.init.ones_(model.classifier.casings.weight)
-    more = with_labels(model, [*model.config.labels, {"name": "DASH", "before": "", "after": "—", "fill": "—"}])
+    more = with_labels(model, [*model.config.labels, {"name": "DASH", "before": "", "after": "—"}])
     for name, own in (("cased", model), ("more", more)):
         own.save_pretrained(tmp_path / name)
         tiny_tokenizer.save_pretrained(tmp_path / name)

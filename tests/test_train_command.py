@@ -359,7 +359,7 @@ def test_texts_alone_are_asked_what_to_start_from(tmp_path: Path, capsys: pytest
         ({"pieces": "of another tokenizer"}, "Expected data with the pieces of this model"),
         ({"words_alone": True}, "Expected data with words_alone=False"),
         (
-            {"labels": [{"name": "X", "before": "", "after": "", "fill": "x"}]},
+            {"labels": [{"name": "X", "before": "", "after": ""}]},
             "Expected data with the labels of the model",
         ),
     ],

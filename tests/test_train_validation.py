@@ -11,7 +11,7 @@ from training_runs import first_shard
 from transformers import AutoTokenizer, pipeline
 
 from punctuation_restoration.data.preparation import prepare
-from punctuation_restoration.data.recipe import Recipe, Sampling, recipe_for_texts
+from punctuation_restoration.data.recipe import Recipe, recipe_for_texts
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
@@ -47,8 +47,7 @@ def test_validation_and_serving_cut_the_same_windows_and_training_none_longer(mo
     for one, other in zip(served, checked, strict=True):
         assert len(one["input_ids"]) <= slots.config.max_window_pieces
         assert one["window"].end - one["window"].first == len(other.words.labels)
-    recipe = Recipe("r", (), sampling=Sampling(filled_windows=0.0))  # marks that are shown come on top
-    batches = batch_source(TrainingSettings(pieces_per_batch=200), recipe, data, slots)
+    batches = batch_source(TrainingSettings(pieces_per_batch=200), Recipe("r", ()), data, slots)
     widths = [batch["input_ids"].shape[1] for step in range(5) for batch in batches[step]]
     assert max(widths) <= slots.config.max_window_pieces
 

@@ -73,15 +73,9 @@ class Augmenter:
 
 @dataclass(frozen=True, slots=True)
 class WindowCollator:
-    """Turns cut windows into the inputs of the model.
-
-    In a share `filled_windows` of them some slots show their true label, where the model's slots can: a share of them
-    that is drawn evenly from 0 to `max_filled`.
-    """
+    """Turns cut windows into the inputs of the model."""
 
     slots: Any  # the `SlotEncoder` of the model
-    filled_windows: float = 0.0
-    max_filled: float = 0.5
     augmenter: Augmenter | None = None  # changes each window first
 
     def __call__(self, windows: Sequence[CutWindow]) -> dict[str, torch.Tensor]:
@@ -90,23 +84,20 @@ class WindowCollator:
         Returns:
             `input_ids` (B, P), `attention_mask` (B, P), `slot_positions` (B, W) with 0 as padding, `labels` (B, W)
             with -100 where nothing is scored, all long; `casings` (B, W), -100 where none is known, for a model that
-            has them; `teacher_labels` (B, W, M) where there are any, zeros where a model has not labelled. A slot that
-            shows its mark has its word's casing too: in use, marks may be known and letters not.
+            has them; `teacher_labels` (B, W, M) where there are any, zeros where a model has not labelled.
         """
         if self.augmenter:
             windows = [self.augmenter(window) for window in windows]
         rows = []
         targets: dict[str, list[np.ndarray]] = defaultdict(list)
         for window in windows:
-            words, is_shown = window.words, self._draw_shown(window)
+            words = window.words
             pieces = [ids.tolist() for ids in words.pieces()]
-            known = words.labels.astype(object)
-            known[~is_shown] = None
-            input_ids, slot_positions = self.slots.assemble(pieces, known.tolist(), window.is_over)
+            input_ids, slot_positions = self.slots.assemble(pieces, window.is_over)
             rows.append({"input_ids": input_ids, "slot_positions": slot_positions})
             labels = np.full(len(pieces), NOT_SCORED)
             labels[window.scored] = words.labels[window.scored]
-            targets["labels"].append(np.where(is_shown, NOT_SCORED, labels))
+            targets["labels"].append(labels)
             if self.slots.config.casings:
                 casings = words.casings.astype(np.int64)
                 targets["casings"].append(np.where(casings == UNKNOWN, NOT_SCORED, casings))
@@ -119,16 +110,6 @@ class WindowCollator:
             padding = 0 if name == "teacher_labels" else NOT_SCORED
             batch[name] = pad_sequence(list(map(torch.from_numpy, values)), True, padding)
         return batch
-
-    def _draw_shown(self, window: CutWindow) -> np.ndarray:
-        """Which words' slots show their true label, (n_words,) of bool; at least one slot stays to be scored."""
-        n_words, generator = len(window.words.labels), np.random.default_rng(window.seed)
-        is_shown = np.zeros(n_words, dtype=bool)
-        can_show = window.seed and self.slots.shows_marks
-        if can_show and generator.random() < self.filled_windows:
-            is_shown = generator.random(n_words) < generator.random() * self.max_filled
-            is_shown[generator.integers(n_words)] = False
-        return is_shown
 
 
 def windows_for_trainer(
@@ -144,5 +125,4 @@ def windows_for_trainer(
     sampling = Sampling(lengths={config.max_window_pieces: 1.0})
     sampler = WindowSampler(index, sampling, 1, seed=1)
     windows = [sampler.cut(sampler.plan(number), 0) for number in range(n_windows)]
-    slots = SlotEncoder(tokenizer, config)
-    return windows, WindowCollator(slots, sampling.filled_windows, sampling.max_filled)
+    return windows, WindowCollator(SlotEncoder(tokenizer, config))

@@ -58,8 +58,6 @@ class Sampling:
     # A window's last words are decided only at the end of a text. Windows that end anywhere would teach no mark there.
     sentence_ends: float = 0.5  # share of windows that end where a sentence ends
     sentence_starts: float = 0.1  # share of windows that begin after a sentence end
-    filled_windows: float = 0.5  # share of windows that show some true marks in their slots
-    max_filled: float = 0.5  # the share of shown slots in these is drawn evenly from 0 to this
     # Share of steps whose windows are utterances: whole sentences,
     utterances: float = 0.0
     # as many as this: number of sentences -> share.

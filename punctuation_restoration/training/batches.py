@@ -79,7 +79,7 @@ def batch_source(
         )
     ordinary = np.setdiff1d(np.arange(index["n_vocabulary"]), slots.tokenizer.all_special_ids)
     augmenter = Augmenter(recipe.augmentation, slots.unk_id, ordinary)
-    collator = WindowCollator(slots, sampling.filled_windows, sampling.max_filled, augmenter)
+    collator = WindowCollator(slots, augmenter)
     return BatchSource(
         sampler, collator, state.process_index, state.num_processes, settings.accumulate
     )

@@ -168,9 +168,8 @@ def longest_window(encoder_config: Any, sampling: Sampling) -> int:
         getattr(encoder_config, name, None)
         for name in ("max_position_embeddings", "sliding_window")
     ]
-    # RoBERTa's first two are not used. Known marks come on top of the pieces.
-    share = 1 + sampling.max_filled if sampling.filled_windows else 1
-    return min([max(sampling.lengths), *(int((limit - 2) / share) for limit in limits if limit)])
+    # RoBERTa's first two are not used.
+    return min([max(sampling.lengths), *(limit - 2 for limit in limits if limit)])
 
 
 def learn_casings(model: Any, index: Index, is_asked: bool) -> None:
