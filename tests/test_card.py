@@ -24,7 +24,7 @@ DOCUMENT = "---\nlanguage: en\nmodel-index: []\n---\nbefore\n<!-- results -->\no
 
 def result(name: str, about: str, reference: list[int], predicted: list[int]) -> dict[str, Any]:
     calibration: dict[str, np.ndarray] = {name: np.zeros((3, 15)) for name in ("all_words", "marks")}
-    evaluation = Evaluation(NAMES, [count_labels(reference, predicted, NAMES)], calibration)
+    evaluation = Evaluation(NAMES, [count_labels(reference, predicted, NAMES)], calibration, {})
     signed = {
         "model": "checkpoints/en-zh-ms", "model_sha256": "ab" * 32, "commit": "cd" * 20, "date": "2026-11-21T16:00:00",
         "machine": {"processor": "A processor", "torch_threads": 1}, "data_sha256": "ef" * 32,

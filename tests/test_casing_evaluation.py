@@ -11,25 +11,29 @@ from transformers import pipeline
 from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.data.recipe import read_labels
 from punctuation_restoration.evaluation.examples import cut, example_from_text, standard_labels
-from punctuation_restoration.evaluation.runner import evaluate_casing, known_marks
+from punctuation_restoration.evaluation.runner import evaluate_examples, known_marks
 from punctuation_restoration.pipeline.words import WordFinder
 from punctuation_restoration.training.building import load_own_model, with_labels
 
 
 def example(text: str, config: Any) -> Any:
     labels = standard_labels(config)
-    return example_from_text("x", text, WordFinder(labels.mark_labels), labels, casing=True)
+    return example_from_text("x", text, WordFinder(labels.mark_labels), labels)
+
+
+def casings(found: Any) -> list[str | None]:
+    return [unit.cased for unit in found.units]
 
 
 def test_references_say_how_their_words_are_written(tiny_config: Any) -> None:
     found = example("We met Mary. NASA 我们 called. HE SHOUTED. He came, 3 days late.", tiny_config)
     assert found.text == "we met mary nasa 我们 called he shouted he came 3 days late"
-    assert found.cased == (
+    assert casings(found) == [
         "We", "met", "Mary", "NASA", None, None, "called", None, None, "He", "came", None, "days", "late",
-    )  # fmt: skip
+    ]  # fmt: skip
     (short,) = cut([found], 4)
-    assert short.cased == ("We", "met", "Mary", "NASA")
-    assert not any(example("we met mary. he came. we went.", tiny_config).cased)
+    assert casings(short) == ["We", "met", "Mary", "NASA"]
+    assert not any(casings(example("we met mary. he came. we went.", tiny_config)))
 
 
 def test_capitals_are_counted_by_hand(cased_pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,11 +42,11 @@ def test_capitals_are_counted_by_hand(cased_pipeline: Any, monkeypatch: pytest.M
     one = example("Hello Mark, I am the AB. You are Saya, the mark is ab. The iPhone is in.", config)
     labels = standard_labels(config)
     # written: Hello Mark, I am the AB. You are saya, the Mark is AB. The iPhone is in.
-    scores = evaluate_casing(restore, [one], labels, "", with_marks=True)
+    scores = evaluate_examples(restore, [one], labels, with_marks=True, truecase=True).casing
     assert (scores["n_correct"], scores["n_reference"], scores["n_predicted"], scores["n_words"]) == (7, 8, 9, 17)
     assert scores["f1"] == pytest.approx(14 / 17)
     # The model writes no mark, so that only the text begins with a capital: `You` and `The` are lost.
-    assert evaluate_casing(restore, [one], labels, "", with_marks=False)["n_predicted"] == 7
+    assert evaluate_examples(restore, [one], labels, truecase=True).casing["n_predicted"] == 7
 
 
 def test_a_model_with_more_marks_is_told_the_basic_ones(cased_model: str) -> None:
@@ -50,7 +54,7 @@ def test_a_model_with_more_marks_is_told_the_basic_ones(cased_model: str) -> Non
     more = with_labels(model, read_labels("recipes/all-marks.yaml")["labels"])
     restore = pipeline("punctuation-restoration", model=more, tokenizer=cased_model, device="cpu")
     one = example("Hello, Mark. You?", more.config)
-    item = known_marks(restore, one, standard_labels(more.config))
+    item = known_marks(restore, one)
     assert item["known"] == {0: "COMMA", 1: "PERIOD", 2: "QUESTION"}
 
 

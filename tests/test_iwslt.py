@@ -61,7 +61,7 @@ def test_archives_as_downloaded_become_benchmarks_that_can_be_read(tmp_path, cap
     assert "5 tokens; NOT the copy that our figures were measured on" in shown
     assert f"--bench-root {bench} --benchmark iwslt2012-dev iwslt2011-test zh-tst2010 zh-tst2010-punctuated\n" in shown
     [stream] = load_examples("iwslt2011-test", LABELS, bench, tmp_path / "none.yaml")
-    assert (stream.text, stream.labels) == ("we're here ok", ("O", "O", "COMMA", "COMMA", "PERIOD"))
+    assert (stream.text, stream.labels) == ("we're here ok", ["O", "O", "COMMA", "COMMA", "PERIOD"])
     [talk] = load_examples("zh-tst2010-punctuated", LABELS, bench, tmp_path)
     assert talk.labels.count("PERIOD") == 4  # 可以 真的 再见 谢谢
     assert (bench / "en" / "iwslt2011-test.tsv").read_bytes() == TOKENS.replace(b"\r\n", b"\n")

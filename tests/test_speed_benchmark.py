@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
-from punctuation_restoration.evaluation.examples import Example
+from punctuation_restoration.evaluation.examples import Example, Unit
 from tools import backends, speed
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -68,7 +68,8 @@ def test_the_document_quotes_the_speed_as_it_was_measured() -> None:
 def test_decisions_that_a_backend_changes_are_counted() -> None:
     """By hand: of three marks the reference finds two, the backend one; one of the two changes of four units."""
     names = ("O", "COMMA", "PERIOD", "QUESTION")
-    example = Example("x", "a b c d", ((0, 1), (2, 3), (4, 5), (6, 7)), ("COMMA", "O", "PERIOD", "PERIOD"))
+    marks = {"a": "COMMA", "b": "O", "c": "PERIOD", "d": "PERIOD"}
+    example = Example("x", [Unit(text, label, " ") for text, label in marks.items()])
     reference, found = {"own": ["COMMA", "O", "PERIOD", "O"]}, {"own": ["COMMA", "O", "O", "O"]}
     row = backends.compare(found, reference, {"own": [example]}, names)
     assert row == {"f1": {"own": 50.0}, "mean_f1": 50.0, "changed_percent": {"own": 25.0}}

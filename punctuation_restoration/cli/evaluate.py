@@ -16,10 +16,9 @@ from punctuation_restoration.cli.commands import finish
 from punctuation_restoration.cli.options import DTYPES, at_least, read_threshold
 from punctuation_restoration.evaluation.benchmarks import (
     BENCHMARKS,
-    Benchmark,
+    benchmark_of,
     default_root,
     file_name,
-    named,
 )
 from punctuation_restoration.loading import add_trust_option, load_pipeline
 
@@ -72,7 +71,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
             "Expected --benchmark or --list, got none. Try --benchmark iwslt2012-dev --limit 20000."
         )
     try:
-        args.benchmark = named(args.benchmark)
+        args.benchmark = {name: benchmark_of(name) for name in args.benchmark}
     except ValueError as error:
         parser.error(str(error))
     if len(set(map(file_name, args.benchmark))) < len(args.benchmark):
@@ -94,10 +93,9 @@ def evaluate(args: argparse.Namespace) -> None:
     """Score every benchmark, write its result, and print the tables."""
     from punctuation_restoration.evaluation import report, result_files
 
-    earlier: Fields = {}
-    if args.against:  # read first: the new result may replace it
-        for name in args.benchmark:
-            earlier[name] = result_files.read_result(result_path(args.against, name))
+    # Read first: the new result may replace it.
+    compared = args.benchmark if args.against else ()
+    earlier = {n: result_files.read_result(result_path(args.against, n)) for n in compared}
     restore = load_pipeline(
         args.model, args.device, dtype=args.dtype, trust_remote_code=args.trust_remote_code
     )
@@ -117,12 +115,11 @@ def result_path(path: Path, name: str) -> Path:
 
 def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: Fields | None) -> Fields:
     """The result of one benchmark, compared with an earlier one if there is one."""
-    from punctuation_restoration.evaluation import examples, result_files, runner
+    from punctuation_restoration.evaluation import examples, result_files
+    from punctuation_restoration.evaluation.runner import evaluate_examples
     from punctuation_restoration.evaluation.scored_texts import load_examples
 
-    config = restore.model.config
-    about = "test share" if Path(name).is_dir() else "a file"
-    benchmark = BENCHMARKS.get(name, Benchmark(use="", about=about))
+    config, benchmark = restore.model.config, args.benchmark[name]
     in_own_labels = args.all_marks or name not in BENCHMARKS
     labels = (examples.own_labels if in_own_labels else examples.standard_labels)(config)
     options: Fields = {"marks": "all" if in_own_labels else "basic"}
@@ -131,16 +128,16 @@ def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: Fields
     texts = load_examples(name, labels, args.bench_root, args.recipe)
     if args.limit:
         texts = examples.cut(texts, args.limit)
-    digest = result_files.digest_of(texts)
+    digest = result_files.digest_of(texts, benchmark.casing)
     if earlier:
         result_files.check_same_test(digest, labels.names, earlier)
-    evaluation = runner.evaluate_examples(restore, texts, labels, name, **options)
+    scores_letters = benchmark.casing and not in_own_labels
+    given: Fields = {**options, "truecase": scores_letters}
+    evaluation = evaluate_examples(restore, texts, labels, name, **given)
     casing = {}
-    if benchmark.casing and not in_own_labels:
-        for whose in ("reference", "model"):
-            casing[whose] = runner.evaluate_casing(
-                restore, texts, labels, name, with_marks=whose == "reference", **options
-            )
+    if scores_letters:
+        told = evaluate_examples(restore, texts, labels, name, with_marks=True, **given)
+        casing = {"reference": told.casing, "model": evaluation.casing}
     settings = {key: getattr(config, key) for key in READ_IN}
     settings |= {**options, "dtype": args.dtype, "limit": args.limit}
     model = str(restore.model.name_or_path)  # the folder, where --model was `fast`

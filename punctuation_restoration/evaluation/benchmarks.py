@@ -1,5 +1,6 @@
 """The benchmarks by name, and what may be scored beside them. Loads neither transformers nor torch."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ SHARED_ROOT = Path("../shared/bench")
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A named benchmark: files below the folder of benchmarks, or documents that a recipe holds out."""
+    """What is scored: files, below the folder of benchmarks unless absolute, or documents that a recipe holds out."""
 
     use: str  # "test", read once for a table, or "validation", on which models are chosen
     about: str
@@ -36,24 +37,25 @@ def read_benchmarks(path: Path) -> dict[str, Benchmark]:
 BENCHMARKS = read_benchmarks(LIST)
 
 
-def named(names: Sequence[str]) -> list[str]:
-    """Benchmarks, files and folders of prepared data, each once; a `ValueError` if a name is none of them."""
-    for name in names:
-        path = Path(name)
-        if name in BENCHMARKS or path.is_file() or (path / INDEX_NAME).is_file():
-            continue
-        if path.is_dir():
-            raise ValueError(
-                f"Expected a folder of prepared data, got {name}, which has no {INDEX_NAME}. Name a file in it, or "
-                "prepare it with --test 0.1."
-            )
-        if path.suffix or path.parent != Path():
-            raise ValueError(f"Expected a file to score, got {name}: no such file. Check the path.")
+def benchmark_of(name: str) -> Benchmark:
+    """A benchmark by name, or a file or folder of prepared data as one; a `ValueError` says why a name is neither."""
+    path = Path(name)
+    if name in BENCHMARKS:
+        return BENCHMARKS[name]
+    if path.is_file() or (path / INDEX_NAME).is_file():
+        about = "a file" if path.is_file() else "test share"
+        return Benchmark("", about, files=[os.path.abspath(name)])
+    if path.is_dir():
         raise ValueError(
-            f"Expected a benchmark, or the path of a JSONL, TSV or text file, got {name!r}. The benchmarks are: "
-            f"{', '.join(BENCHMARKS)}."
+            f"Expected a folder of prepared data, got {name}, which has no {INDEX_NAME}. Name a file in it, or "
+            "prepare it with --test 0.1."
         )
-    return list(dict.fromkeys(names))
+    if path.suffix or path.parent != Path():
+        raise ValueError(f"Expected a file to score, got {name}: no such file. Check the path.")
+    raise ValueError(
+        f"Expected a benchmark, or the path of a JSONL, TSV or text file, got {name!r}. The benchmarks are: "
+        f"{', '.join(BENCHMARKS)}."
+    )
 
 
 def default_root() -> Path:

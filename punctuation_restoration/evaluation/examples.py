@@ -11,9 +11,10 @@ is a word, or a token of a benchmark. Knows nothing about files or models.
     labels   O     O     PERIOD
 """
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate, pairwise, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,11 +47,17 @@ class LabelSet:
     mark_labels: Mapping[str, str | None]
     renamed: Mapping[str, str]  # the name in `names` that each label of the model means
 
-    @property
+    @cached_property
     def stops(self) -> list[str]:
         """The labels that end a sentence."""
         meant = self.mark_labels.items()
         return sorted({name for mark, name in meant if name and ends_sentence(mark)})
+
+    @cached_property
+    def outer_marks(self) -> regex.Pattern[str]:
+        """Finds the marks of a token but for those between letters or digits, as in 1,000, 9:00, u.s."""
+        marks = f"[{''.join(map(regex.escape, known_marks(self.mark_labels)))}]"
+        return regex.compile(rf"(?<!{_LETTER_OR_DIGIT}){marks}|{marks}(?!{_LETTER_OR_DIGIT})")
 
 
 def standard_labels(config: Any) -> LabelSet:
@@ -70,92 +77,94 @@ def standard_labels(config: Any) -> LabelSet:
 def own_labels(config: Any) -> LabelSet:
     """The labels and the table of marks of the model itself."""
     names = tuple(config.label_names)
-    return LabelSet(names, dict(config.mark_labels), {name: name for name in names})
+    return LabelSet(names, config.mark_labels, dict(zip(names, names, strict=True)))
 
 
-@dataclass(frozen=True, slots=True)
+class Unit(NamedTuple):
+    """A place that is scored."""
+
+    text: str  # lower case; empty for a token without letters and digits
+    label: str  # the name of the label after it
+    blank: str  # what is written before it: a blank, or nothing
+    cased: str | None = None  # how it is written inside a sentence, None where nobody knows
+
+
+@dataclass(frozen=True)
 class Example:
     """A text to restore and its reference."""
 
     id: str
-    text: str  # without marks
-    # Of every unit, in order; start and end are equal for a token without letters and digits.
-    spans: tuple[tuple[int, int], ...]
-    labels: tuple[str, ...]  # the name of the label after each unit
+    units: Sequence[Unit]
     ends_text: bool = True  # whether the last unit ends the document; false where it was cut
-    # How each unit is written, None where nobody knows; empty if not asked for.
-    cased: tuple[str | None, ...] = ()
 
+    @cached_property
+    def text(self) -> str:
+        """The units as running text."""
+        return "".join(unit.blank + unit.text for unit in self.units)
 
-class Unit(NamedTuple):
-    """A unit on its way into an example: its text, its label, and how it is joined to the one before."""
+    @cached_property
+    def spans(self) -> list[tuple[int, int]]:
+        """Where each unit starts and ends in the text."""
+        ends = accumulate(len(unit.blank + unit.text) for unit in self.units)
+        return [(end - len(unit.text), end) for unit, end in zip(self.units, ends, strict=True)]
 
-    text: str  # lower case; empty for a token without letters and digits
-    label: str
-    is_joined: bool  # without a blank
-    cased: str | None = None
+    @cached_property
+    def labels(self) -> list[str]:
+        """The name of the label after each unit."""
+        return [unit.label for unit in self.units]
 
 
 def example_from_tokens(
     id: str, tokens: Sequence[str], labels: Sequence[str], label_set: LabelSet
 ) -> Example:
-    """An example from tokens with one label each; split English clitics are joined to the word before them."""
-    units: list[Unit] = []
+    """An example from tokens with one label each; split English clitics are joined to the word before them.
+
+    Marks that would give the reference away are left out, and of a token without a letter or digit everything.
+    """
+    units = []
     before = ""
     for token, label in zip(tokens, labels, strict=True):
-        text = _without_marks(token.lower(), label_set)
-        units.append(Unit(text, label, text in CLITICS or _both_han(before, text)))
-        before = text
-    return _example(id, units)
+        has_word = regex.search(_LETTER_OR_DIGIT, token)
+        text = label_set.outer_marks.sub("", token.lower()) if has_word else ""
+        is_apart = before and text and text not in CLITICS and _n_han_sides(before, text) < 2
+        units.append(Unit(text, label, " " if is_apart else ""))
+        before = text or before
+    return Example(id, units)
 
 
-def example_from_text(
-    id: str, text: str, finder: WordFinder, label_set: LabelSet, casing: bool = False
-) -> Example:
+def example_from_text(id: str, text: str, finder: WordFinder, label_set: LabelSet) -> Example:
     """An example from punctuated text, its marks read as they are for training.
 
     Blanks between Han characters are left out. In captions they stand where a line broke, and would show where a
-    mark belongs. With `casing` the units say how they are written where the text tells it, see `data.casings`.
+    mark belongs. Between Han text and other words they stay as they are.
     """
     words = finder(text)
     spoken, labels = strip_marks(text, words, label_set.mark_labels, label_set.names)
     begins = sentence_begins(np.isin(labels, label_set.stops))
     is_known = written_casings(spoken, begins) != UNKNOWN
     units: list[Unit] = []
-    before, previous_end = "", 0
-    for index, word in enumerate(spoken):
-        is_han = _HAN_WORD.fullmatch(word) is not None
-        parts = _HAN_CHARACTER.findall(word) if is_han else [word.lower()]
-        is_joined = not before or _both_han(before, parts[0])
-        if not is_joined and (is_han or _ENDS_IN_HAN.search(before)):
-            # Between Han text and a Latin word: as it was written.
-            is_joined = not BLANK.search(text, previous_end, words[index].start)
-        cased = word if casing and is_known[index] and len(word) == len(word.lower()) else None
-        units += [Unit(part, label_set.names[0], True, cased) for part in parts]
-        units[-len(parts)] = units[-len(parts)]._replace(is_joined=is_joined)
-        units[-1] = units[-1]._replace(label=labels[index])
-        before, previous_end = parts[-1], words[index].end
-    example = _example(id, units)
-    return replace(example, cased=tuple(unit.cased for unit in units)) if casing else example
+    gap_start = 0
+    for word, form, label, has_casing in zip(words, spoken, labels, is_known, strict=True):
+        parts = _HAN_CHARACTER.findall(form) if _HAN_WORD.fullmatch(form) else [form.lower()]
+        n_han_sides = _n_han_sides(units[-1].text, form) if units else 2
+        has_blank = BLANK.search(text, gap_start, word.start)
+        is_apart = n_han_sides == 0 or (n_han_sides == 1 and has_blank)
+        blanks = [" " if is_apart else "", *repeat("", len(parts) - 1)]
+        marks = [*repeat(label_set.names[0], len(parts) - 1), label]
+        units += map(Unit, parts, marks, blanks, repeat(form if has_casing else None))
+        gap_start = word.end
+    return Example(id, units)
 
 
 def cut(examples: Sequence[Example], n_words: int) -> list[Example]:
     """The first examples, up to `n_words` units in all; the last one is cut where they are used up."""
-    kept: list[Example] = []
+    kept = []
     for example in examples:
-        if n_words < len(example.spans):
-            example = replace(
-                example,
-                text=example.text[: example.spans[n_words - 1][1]],
-                spans=example.spans[:n_words],
-                labels=example.labels[:n_words],
-                ends_text=False,
-                cased=example.cased[:n_words],
-            )
-        kept.append(example)
-        n_words -= len(example.spans)
-        if n_words <= 0:
-            break
+        if n_words < len(example.units):
+            example = replace(example, units=example.units[:n_words], ends_text=False)
+        if example.units:
+            kept.append(example)
+        n_words -= len(example.units)
     return kept
 
 
@@ -164,45 +173,17 @@ def code_switched(example: Example, label_set: LabelSet) -> Example:
 
     Between two of them is a blank, but for where Han text stands on either side, as Mandarin is written.
     """
-    text = ""
-    spans: list[tuple[int, int]] = []
-    labels: list[str] = []
+    kept: list[Unit] = []
     stops = [index for index, label in enumerate(example.labels, 1) if label in label_set.stops]
-    for first, end in itertools.pairwise([0, *stops, len(example.labels)]):
-        own_spans = example.spans[first:end]
-        units = [example.text[slice(*span)] for span in own_spans]
-        has_han = any(map(_HAN_CHARACTER.match, units))
-        if not has_han or not any(map(_ENGLISH_WORD.fullmatch, units)):
-            continue
-        if text and not _ENDS_IN_HAN.search(text) and not _HAN_CHARACTER.match(units[0]):
-            text += " "
-        moved = len(text) - own_spans[0][0]
-        spans += [(start + moved, end + moved) for start, end in own_spans]
-        text += example.text[own_spans[0][0] : own_spans[-1][1]]
-        labels += example.labels[first:end]
-    return replace(example, text=text, spans=tuple(spans), labels=tuple(labels))
+    for first, end in pairwise([0, *stops, len(example.units)]):
+        sentence = example.units[first:end]
+        texts = [unit.text for unit in sentence]
+        if any(map(_HAN_CHARACTER.match, texts)) and any(map(_ENGLISH_WORD.fullmatch, texts)):
+            is_apart = kept and not _n_han_sides(kept[-1].text, texts[0])
+            kept += [sentence[0]._replace(blank=" " if is_apart else ""), *sentence[1:]]
+    return replace(example, units=kept)
 
 
-def _example(id: str, units: Sequence[Unit]) -> Example:
-    """The units written one after the other, with a blank before each that is not joined to the one before."""
-    text = ""
-    spans: list[tuple[int, int]] = []
-    for unit in units:
-        text += " " if text and unit.text and not unit.is_joined else ""
-        spans.append((len(text), len(text) + len(unit.text)))
-        text += unit.text
-    return Example(id, text, tuple(spans), tuple(unit.label for unit in units))
-
-
-def _without_marks(token: str, label_set: LabelSet) -> str:
-    """A token without the marks that would give the reference away; empty if it has no letter or digit.
-
-    A mark between letters or digits belongs to the token: 1,000, 9:00, u.s.
-    """
-    marks = f"[{''.join(map(regex.escape, known_marks(label_set.mark_labels)))}]"
-    outside = rf"(?<!{_LETTER_OR_DIGIT}){marks}|{marks}(?!{_LETTER_OR_DIGIT})"
-    return regex.sub(outside, "", token) if regex.search(_LETTER_OR_DIGIT, token) else ""
-
-
-def _both_han(before: str, after: str) -> bool:
-    return bool(_ENDS_IN_HAN.search(before) and _HAN_CHARACTER.match(after))
+def _n_han_sides(before: str, after: str) -> int:
+    """On how many sides of the gap between two texts Han text is."""
+    return bool(_ENDS_IN_HAN.search(before)) + bool(_HAN_CHARACTER.match(after))

@@ -8,37 +8,24 @@ NUMBERS = ("n_reference", "n_predicted", "n_correct")
 
 
 def overview(results: Sequence[dict[str, Any]]) -> str:
-    """One line a benchmark: micro-F1 with its interval first, then F1 by mark and the other kinds of "overall".
+    """One line a benchmark: micro-F1 with its interval first, then the other kinds of "overall".
 
     SER is the slot error rate, ECE the expected calibration error. The last column has the gain in micro-F1 over an
     earlier result, in points, where results were compared with one.
     """
-    marks: dict[str, None] = {}  # a set that keeps the order
-    for result in results:
-        marks |= dict.fromkeys(result["scores"]["marks"])
-    head = ["benchmark", "micro", "95 %", *map(str.lower, marks), "macro", "weighted", "SER", "ECE"]
-    if "against" in results[0]:
-        head.append("against (95 %)")
+    head = ["benchmark", "micro", "95 %", "macro", "weighted", "SER", "ECE", "against (95 %)"]
     rows = []
     for result in results:
         scores = result["scores"]
-        shares = [scores["marks"].get(mark, {}).get("f1") for mark in marks]
-        shares += [
-            scores["macro"]["f1"],
-            scores["weighted"]["f1"],
-            scores["slot_error_rate"],
-            result["calibration"]["all_words"]["expected_calibration_error"],
-        ]
-        cells = [
-            result["benchmark"],
-            percent(scores["micro"]["f1"]),
-            _interval(result["intervals_95"]["micro"]),
-            *map(percent, shares),
-        ]
+        micro, macro, weighted = (scores[kind]["f1"] for kind in ("micro", "macro", "weighted"))
+        error = result["calibration"]["all_words"]["expected_calibration_error"]
+        shares = map(percent, (macro, weighted, scores["slot_error_rate"], error))
+        interval = _interval(result["intervals_95"]["micro"])
+        gained = ""
         if gain := result.get("against"):
             points = [100 * share for share in (gain["micro"], *gain["interval_95"])]
-            cells.append("{:+.2f} ({:+.2f} to {:+.2f})".format(*points))
-        rows.append(cells)
+            gained = "{:+.2f} ({:+.2f} to {:+.2f})".format(*points)
+        rows.append([result["benchmark"], percent(micro), interval, *shares, gained])
     return text_table("F1 (%), micro first", head, rows)
 
 

@@ -124,13 +124,16 @@ def signature(model: str, settings: Result, device: str) -> Result:
     }
 
 
-def digest_of(examples: Sequence[Example]) -> str:
-    """SHA-256 over texts, units and labels: two results with the same digest were scored on the same words."""
+def digest_of(examples: Sequence[Example], casing: bool = False) -> str:
+    """SHA-256 over texts, units and labels: two results with the same digest were scored on the same words.
+
+    With `casing` also over how the reference writes them.
+    """
     digest = hashlib.sha256()
     for example in examples:
         row = [example.id, example.text, example.spans, example.labels, example.ends_text]
-        row += [example.cased] if example.cased else []
-        digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8"))
+        cased = [[unit.cased for unit in example.units]] if casing else []
+        digest.update(json.dumps(row + cased, ensure_ascii=False).encode("utf-8"))
     return digest.hexdigest()
 
 

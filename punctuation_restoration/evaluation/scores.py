@@ -13,7 +13,7 @@ marks predicted inside a word of the reference, which are insertions but no word
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,18 +89,25 @@ def score(counts: np.ndarray, label_names: Names) -> dict[str, Any]:
     mid_text, end_text, inside = counts.sum(axis=0)
     pairs = mid_text + end_text + inside
     overall, *marks = map(mark_score, mark_numbers(pairs))
+    rates = np.array([[mark[rate] for rate in RATES] for mark in marks])
+    n_reference = np.array([mark["n_reference"] for mark in marks])
     n_marks = overall["n_reference"]
-    used = [mark for mark in marks if mark["n_reference"]]
     return {
         "n_words": int((mid_text + end_text).sum()),
         "micro": overall,
-        "macro": _mean(used, [1] * len(used)),
-        "weighted": _mean(used, [mark["n_reference"] for mark in used]),
+        "macro": _mean(rates, n_reference > 0),
+        "weighted": _mean(rates, n_reference),
         "marks": dict(zip(label_names[1:], marks, strict=True)),
         "mid_text": mark_score(mark_numbers(mid_text + inside)[0]),
         "end_text": mark_score(mark_numbers(end_text)[0]),
         "slot_error_rate": int(pairs.sum() - pairs.trace()) / n_marks if n_marks else None,
     }
+
+
+def _mean(rates: np.ndarray, weights: np.ndarray) -> dict[str, float]:
+    """The weighted mean of the rates (M - 1, 3) of marks; 0 of none."""
+    means = weights @ rates / max(weights.sum(), 1)
+    return dict(zip(RATES, means.tolist(), strict=True))
 
 
 def mark_numbers(pairs: np.ndarray) -> np.ndarray:
@@ -127,14 +134,6 @@ def mark_score(numbers: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _mean(marks: Sequence[Mapping[str, Any]], weights: Sequence[int]) -> dict[str, float]:
-    """The weighted mean of each rate over marks; 0 of none."""
-    if not marks:
-        return dict.fromkeys(RATES, 0.0)
-    rates = [[mark[rate] for rate in RATES] for mark in marks]
-    return dict(zip(RATES, np.average(rates, axis=0, weights=weights).tolist(), strict=True))
-
-
 def metrics(
     references: Iterable[Labels],
     predictions: Iterable[Labels],
@@ -143,17 +142,15 @@ def metrics(
     """The scores of texts in one flat dictionary: what the metric module and a Trainer report.
 
     Takes, and refuses, for each text what `count_labels` does. Gives fractions from 0 to 1: `micro_precision`,
-    `micro_recall`, `micro_f1`, the same of every mark (`comma_f1`), `macro_f1`, `weighted_f1`, `mid_text_f1`,
-    `end_text_f1`; and `slot_error_rate`, `n_words`.
+    `micro_recall`, `micro_f1`, the same of every mark (`comma_f1`) and of `macro`, `weighted`, `mid_text` and
+    `end_text`; and `slot_error_rate`, `n_words`.
     """
     texts = [([], []), *zip(references, predictions, strict=True)]
     counts = [count_labels(*text, label_names, ends_text=True) for text in texts]
     scores = score(np.concatenate(counts), label_names)
-    flat = {key: scores[key] for key in ("slot_error_rate", "n_words")}
-    for kind in ("macro", "weighted", "mid_text", "end_text"):
-        flat[f"{kind}_f1"] = scores[kind]["f1"]
-    for name, mark in {"micro": scores["micro"], **scores["marks"]}.items():
-        flat |= {f"{name.lower()}_{rate}": mark[rate] for rate in RATES}
+    flat: Metrics = {key: scores.pop(key) for key in ("slot_error_rate", "n_words")}
+    for name, rates in (scores.pop("marks") | scores).items():
+        flat |= {f"{name.lower()}_{rate}": rates[rate] for rate in RATES}
     return flat
 
 
