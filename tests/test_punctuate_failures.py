@@ -36,7 +36,7 @@ def test_files_that_fail_are_named_and_the_others_are_done(stand_in: StandIn, co
     assert "punctuate: in/broken.srt:1: Expected cue times below the number 1, got none." in err
     assert "punctuate: in/cut.json:1: Expected the rest of the JSON" in err
     assert "punctuate: in/damaged.txt:2: Expected UTF-8" in err
-    assert "punctuate: missing.txt: no such file or folder" in err
+    assert "punctuate: missing.txt: no such file or directory" in err
     assert "1 files done, 4 not" in err
     assert os.listdir("out") == ["good.txt"]
 

@@ -139,7 +139,7 @@ def test_patterns_are_files_and_what_is_private_stays_so(stand_in: StandIn, comm
     assert command("t*.txt", "-o", "all/", "--force", "--to", "json")[0] == 0
     assert command("t*.txt", "-o", "all/", "--force")[0] == 0
     assert [Path(f"all/two.{name}").stat().st_mode & 0o777 for name in ("json", "txt")] == [0o600, 0o600]
-    assert command("no*.txt") == (1, b"", "punctuate: no*.txt: no such file or folder\n")
+    assert command("no*.txt") == (1, b"", "punctuate: no*.txt: no such file or directory\n")
 
 
 def test_devices_and_links_are_written_to_and_not_replaced(stand_in: StandIn, command: Command) -> None:

@@ -60,6 +60,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         args.to = "json" if is_named and args.output.suffix == ".json" else "jsonl"
     is_file = is_named and not args.into_folder
     args.files = [file for given in args.files for file in _matching(given)]
+    if args.files == [Path("-")]:
+        args.files = []  # standard input
     args.extension_format = format_of_name(args.output.name) if is_file else None
     if "txt" == args.extension_format == format_of_name(args.files[0].name if args.files else ""):
         args.extension_format = None  # a text may hold subtitles, and stays what it is
@@ -67,8 +69,11 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         raise OptionError(
             f"Expected --output in a format of {', '.join(FORMATS)}, got {args.output}. Name another."
         )
-    if args.text is not None and args.files:
-        raise OptionError("Expected --text or FILES, got both.")
+    if args.text is not None:
+        if args.files:
+            raise OptionError("Expected --text or FILES, got both.")
+        args.format = args.format or "txt"
+        args.encoding = None  # the command line has its own
     if args.jieba_dictionary and not Path(args.jieba_dictionary).is_file():
         raise OptionError(
             f"Expected a file for --jieba-dictionary, got {args.jieba_dictionary}, where none is."

@@ -31,7 +31,6 @@ _JSON_HEAD = re.compile(r"\ufeff?\s*\{\s*\"")
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
 # Gives the pipeline, loaded when it is first asked for: unreadable files are told before.
 Load = Callable[[], Any]
-Problems = list[tuple[Path, str]]  # what cannot be read, and why
 
 
 class Job(NamedTuple):
@@ -39,6 +38,11 @@ class Job(NamedTuple):
 
     source: Path | None
     target: Path | None
+
+    def is_done(self) -> bool:
+        """Whether the result is there; a device may be written to again."""
+        is_file = self.target is not None and not is_special(self.target)
+        return is_file and self.target.exists()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -75,14 +79,14 @@ def _restore(args: Namespace, load: Load) -> int:
     is_typed = args.text is None and not all(job.source for job in jobs) and sys.stdin.isatty()
     if is_typed and not args.quiet:
         say("reading from the terminal; end with Ctrl-D")
-    for name, problem in problems:
-        say(f"{name}: {problem}")
+    for problem in problems:
+        say(problem)
     n_done, n_all = 0, len(jobs) + len(problems)
     try:
         for number, job in enumerate(jobs, start=1):
-            is_done, goes_on = _restore_one(job, args, load, f"{number} of {len(jobs)}: ")
-            n_done += is_done
-            if not goes_on:
+            error = _restore_one(job, args, load, f"{number} of {len(jobs)}: ")
+            n_done += error is None
+            if getattr(error, "errno", None) in FULL_DISK:
                 break
     except KeyboardInterrupt:
         say(f"interrupted; {n_done} of {len(jobs)} files are done and kept")
@@ -92,20 +96,26 @@ def _restore(args: Namespace, load: Load) -> int:
     return FAILED if n_done < n_all else DONE
 
 
-def _planned(args: Namespace) -> tuple[list[Job], Problems]:
+def _planned(args: Namespace) -> tuple[list[Job], list[str]]:
     """Pair every input of the command line with its target; gives what is to be done, and what cannot be, and why."""
-    problems: Problems = []
-    jobs = [Job(None, args.output)]
-    if args.files and args.files != [Path("-")]:
-        jobs = _paired(args, dict(_named(args, problems)))
+    problems: list[str] = []
+    files = {}  # each file, and its path below the output folder
+    for path in args.files:
+        is_folder = path.is_dir()
+        for file in _files_below(path, args.output, problems) if is_folder else [path]:
+            files[file] = file.relative_to(path) if is_folder else Path(path.name)
+    are_several = len(args.files) > 1 or any(path.is_dir() for path in args.files)
+    if are_several or (args.files and args.into_folder):
+        jobs = _paired(args, files)
     elif args.into_folder:
         raise OptionError(
             f"Expected --output FILE for text without a name, got the folder {args.output}."
         )
-    targets = [job.target for job in jobs if job.target and job.target.exists()]
-    existing = [target for target in targets if not is_special(target)]
+    else:
+        jobs = [Job(file, args.output) for file in files or [None]]
+    existing = [job.target for job in jobs if job.is_done()]
     if args.skip_existing:
-        jobs = [job for job in jobs if job.target not in existing]
+        jobs = [job for job in jobs if not job.is_done()]
     elif existing and not args.force:
         more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
         raise OptionError(
@@ -114,48 +124,38 @@ def _planned(args: Namespace) -> tuple[list[Job], Problems]:
     return jobs, problems
 
 
-def _named(args: Namespace, problems: Problems) -> Iterator[tuple[Path, Path]]:
-    """Each file to read, and its path below the output folder; what cannot be read goes to the problems.
+def _files_below(folder: Path, output: Path | None, problems: list[str]) -> list[Path]:
+    """The files of known formats in a folder and its sub-folders, in order of their names.
 
-    Of folders and their sub-folders these are the files of known formats in order of their names; hidden ones, and the
-    output folder itself, are left out.
+    Hidden ones, and the output folder itself, are left out. What cannot be read goes to the problems.
     """
-    output = args.output and args.output.resolve()
-
-    def note(error: OSError) -> None:
-        problems.append((Path(error.filename), error.strerror or str(error)))
-
-    for path in args.files:
-        if path.is_dir():
-            below: list[Path] = []
-            for parent, folders, names in os.walk(path, onerror=note):
-                shown = [name for name in sorted(folders) if name[0] != "."]
-                folders[:] = [name for name in shown if Path(parent, name).resolve() != output]
-                known = filter(transcripts.format_of_name, sorted(names))
-                below += [Path(parent, name) for name in known if name[0] != "."]
-            yield from ((file, file.relative_to(path)) for file in below)
-            if not below:
-                problem = "no file in it has a known extension; use --format on single files"
-                problems.append((path, problem))
-        elif path.exists():
-            yield path, Path(path.name)
-        else:
-            problems.append((path, "no such file or folder"))
+    found: list[Path] = []
+    excluded = output and output.resolve()
+    unreadable: list[OSError] = []
+    for parent, folders, names in os.walk(folder, onerror=unreadable.append):
+        shown = [name for name in sorted(folders) if name[0] != "."]
+        folders[:] = [name for name in shown if Path(parent, name).resolve() != excluded]
+        known = filter(transcripts.format_of_name, sorted(names))
+        found += [Path(parent, name) for name in known if name[0] != "."]
+    problems += [_reason(error, error.filename) for error in unreadable]
+    if not found:
+        problems.append(
+            f"{folder}: no file in it has a known extension; use --format on single files"
+        )
+    return found
 
 
-def _paired(args: Namespace, names: dict[Path, Path]) -> list[Job]:
+def _paired(args: Namespace, files: dict[Path, Path]) -> list[Job]:
+    """The files, each with its place in the output folder."""
     output = args.output
-    if not args.into_folder:
-        if len(args.files) == 1 and not args.files[0].is_dir():
-            return [Job(file, output) for file in names]
-        is_file = output and (output.exists() or transcripts.format_of_name(output.name))
-        if is_file or output is None:
-            got = f"{output}, the name of a file" if output else "none"
-            raise OptionError(
-                f"Expected --output FOLDER for several files, got {got}. Name a folder with it."
-            )
+    is_file = output and (output.exists() or transcripts.format_of_name(output.name))
+    if output is None or (is_file and not args.into_folder):
+        got = f"{output}, the name of a file" if output else "none"
+        raise OptionError(
+            f"Expected --output FOLDER for several files, got {got}. Name a folder with it."
+        )
     sources: dict[Path, Path] = {}
-    for file, name in names.items():
+    for file, name in files.items():
         target = output / (name.with_suffix(f".{args.to}") if args.to else name)
         if target in sources:
             raise OptionError(
@@ -166,25 +166,27 @@ def _paired(args: Namespace, names: dict[Path, Path]) -> list[Job]:
     return [Job(file, target) for target, file in sources.items()]
 
 
-def _restore_one(job: Job, args: Namespace, load: Load, position: str) -> tuple[bool, bool]:
-    """Whether it is done, and whether it makes sense to go on with others. `position` is that among the files."""
+def _restore_one(
+    job: Job, args: Namespace, load: Load, position: str
+) -> OSError | ValueError | None:
+    """Restore one file, or say why it cannot be; gives that error. `position` is that among the files."""
     at_fault = name = str(job.source or ("standard input" if args.text is None else "--text"))
     try:
         if args.text is not None:
             content = f"{args.text}\n".encode("utf-8", "surrogateescape")
-            transcript, encoding = transcripts.read_bytes(content, args.format or "txt", name=name)
         else:
             content = job.source.read_bytes() if job.source else sys.stdin.buffer.read()
-            transcript, encoding = transcripts.read_bytes(
-                content, args.format, name=name, encoding=args.encoding, keys=args.keys
-            )
+        transcript, encoding = transcripts.read_bytes(
+            content, args.format, name=name, encoding=args.encoding, keys=args.keys
+        )
         for speech in transcript.speeches if args.lines and transcript.format == "txt" else ():
             speech.part_lines()
-        if not args.quiet:
-            for warning in transcript.warnings[:MAX_WARNINGS]:
-                say(f"{name}: {warning}")
-            if len(transcript.warnings) > MAX_WARNINGS:
-                say(f"{name}: and {len(transcript.warnings) - MAX_WARNINGS} warnings more")
+        warnings = [] if args.quiet else transcript.warnings
+        if len(warnings) > MAX_WARNINGS:
+            more = f"and {len(warnings) - MAX_WARNINGS} warnings more"
+            warnings = [*warnings[:MAX_WARNINGS], more]
+        for warning in warnings:
+            say(f"{name}: {warning}")
         with (
             tqdm(
                 total=sum(len(speech.text) for speech in transcript.speeches),
@@ -206,19 +208,18 @@ def _restore_one(job: Job, args: Namespace, load: Load, position: str) -> tuple[
         raise
     except (OSError, ValueError) as error:
         say(_reason(error, at_fault if isinstance(error, OSError) else name))
-        return False, getattr(error, "errno", None) not in FULL_DISK
-    return True, True
+        return error
+    return None
 
 
 def _restored(
     transcript: Transcript, encoding: Encoding, args: Namespace, load: Load, bar: Any
 ) -> Iterator[bytes]:
     """The output in parts: plain text as it is restored, everything else when all of it is."""
-    new_format = args.to or (
-        args.extension_format if args.extension_format != transcript.format else None
-    )
+    by_name = args.extension_format if args.extension_format != transcript.format else None
+    new_format = args.to or by_name
     restore: Any = load() if transcript.speeches else None  # nothing is restored then
-    options: dict[str, Any] = {"on_progress": lambda n: bar.update(n), **args.options}
+    options: dict[str, Any] = {"on_progress": bar.update, **args.options}
     if new_format is None:
         return encoding.encode_parts(transcripts.restored_parts(restore, transcript, **options))
     done = transcripts.restore_file(restore, transcript, **options)
