@@ -78,10 +78,8 @@ def export(
             _store_in_16_bits(folder)
         has_terms = (folder / TERMS_FILE).is_file()
         labels, name = restore.model.config.labels, repository or output.name
-        readme = own_readme(source) or written_card(
-            read_origin(Path(source)), labels, name, has_terms
-        )
-        if kept and is_edited(kept) and kept != readme:
+        readme = own_readme(source) or written_card(read_origin(source), labels, name, has_terms)
+        if kept not in ("", readme) and is_edited(kept):
             print(f"{earlier} has been edited: it stays. Remove it to get a new one.")
             readme = kept
         (folder / "README.md").write_text(readme, encoding="utf-8")

@@ -44,9 +44,7 @@ RESULTS = """
 It started from `{base}`, and took {steps:,} steps. F1 in points of 100 on text that was held out,
 by which the best weights were chosen:
 
-| language | words | F1 before | F1 after |{signs}
-| --- | ---: | ---: | ---: |{rule}
-{rows}
+{table}
 """
 GEMMA = """
 Gemma is provided under and subject to the Gemma Terms of Use found at ai.google.dev/gemma/terms; they are in
@@ -62,20 +60,20 @@ OTHERS = "\nThe weights were made from `{base}`, whose licence holds for them to
 
 def origin_of(start: str) -> dict[str, Any]:
     """What is known of the model or encoder that a training starts from: `base_model`, a Hub id, and its `license`."""
-    folder, ours = Path(start), hub_name(start)
-    if ours or not folder.exists():
+    ours, readme = hub_name(start), Path(start, "README.md")
+    if ours or not Path(start).exists():
         return {"base_model": ours or start}
-    noted = read_origin(folder)
-    if not noted and (folder / "README.md").is_file():
+    noted = read_origin(start)
+    if not noted and readme.is_file():
         from huggingface_hub import metadata_load
 
-        noted = metadata_load(folder / "README.md") or {}
+        noted = metadata_load(readme) or {}
     return {key: noted[key] for key in ("base_model", "license") if isinstance(noted.get(key), str)}
 
 
-def read_origin(folder: Path) -> dict[str, Any]:
+def read_origin(folder: str) -> dict[str, Any]:
     """What the training of the model in a folder noted; empty if it noted nothing."""
-    path = folder / ORIGIN_FILE
+    path = Path(folder, ORIGIN_FILE)
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
@@ -111,13 +109,12 @@ def written_card(
         tags=["punctuation-restoration", "punctuation"],
         metrics=["f1"],
     )
-    marks = [f"`{label['before']}{label['after']}`" for label in labels[1:]]
-    has_results = origin.get("validation", {}).get("languages")
+    marks = {label["name"]: f"`{label['before']}{label['after']}`" for label in labels[1:]}
     card = CARD.format(
         head=head.to_yaml(),
-        marks=" ".join(marks),
+        marks=" ".join(marks.values()),
         repository=repository,
-        results=_results(origin, labels, marks) if has_results else "",
+        results=_results(origin, marks) if origin.get("validation") else "",
     )
     if has_terms:
         card += GEMMA
@@ -128,23 +125,19 @@ def written_card(
     return signed(card)
 
 
-def _results(
-    origin: Mapping[str, Any], labels: Sequence[Mapping[str, str]], marks: Sequence[str]
-) -> str:
-    """What a model was trained from, and its F1 by language and mark."""
+def _results(origin: Mapping[str, Any], marks: Mapping[str, str]) -> str:
+    """What a model was trained from, and its F1 by language and mark; `marks` are as they are shown, by label."""
     before = origin.get("validation_before", {}).get("languages", {})
-    rows = []
+    rows = [["language", "words", "F1 before", "F1 after", *marks.values()]]
+    rows.append(["---", *["---:"] * (len(rows[0]) - 1)])
     for language, row in origin["validation"]["languages"].items():
-        scores = [before.get(language, {}).get("f1"), row["f1"]]
-        scores += [row.get(label["name"]) for label in labels[1:]]
+        scores = [before.get(language, {}).get("f1"), row["f1"], *map(row.get, marks)]
         cells = ["–" if score is None else f"{score:.1f}" for score in scores]
-        rows.append(f"| {language} | {row['n_words']:,} | {' | '.join(cells)} |")
+        rows.append([language, f"{row['n_words']:,}", *cells])
     return RESULTS.format(
         base=origin.get("base_model") or Path(origin.get("started_from", "")).name,
         steps=origin.get("steps", 0),
-        signs="".join(f" {mark} |" for mark in marks),
-        rule=" ---: |" * len(marks),
-        rows="\n".join(rows),
+        table="\n".join(f"| {' | '.join(row)} |" for row in rows),
     )
 
 

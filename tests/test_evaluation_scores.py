@@ -73,11 +73,6 @@ def test_ids_and_names_score_alike_minus_100_is_not_scored_and_the_end_of_a_text
     assert [numbers(scores[part]) for part in ("micro", "mid_text", "end_text")] == [(6, 6, 3), (5, 5, 2), (1, 1, 1)]
 
 
-def test_a_mark_inside_a_word_is_an_insertion_but_no_word() -> None:
-    scores = score(count_labels([O, C], [O, C], NAMES, inside=[(0, C), (1, C)]), NAMES)
-    assert (scores["n_words"], scores["slot_error_rate"], numbers(scores["micro"])) == (2, 2, (1, 3, 1))
-
-
 def test_what_is_not_there_divides_nothing() -> None:
     scores = score_labels([C, O, O], [C, Q, O])
     assert (scores["macro"]["f1"], scores["micro"]["f1"]) == (1, pytest.approx(2 / 3))  # no question in the reference

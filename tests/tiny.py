@@ -177,7 +177,10 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest
     def run(*arguments: Any, stdin: Any = None) -> tuple[int, bytes, str]:
         given = stdin if isinstance(stdin, io.RawIOBase) else io.BytesIO(stdin or b"")
         monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": given, "isatty": lambda self: False})())
-        code = punctuate.main([str(argument) for argument in arguments])
+        try:
+            code = punctuate.main([str(argument) for argument in arguments])
+        except SystemExit as ended:
+            code = int(ended.code or 0)
         out, err = capfdbinary.readouterr()
         return code, out, err.decode()
 

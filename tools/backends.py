@@ -31,7 +31,7 @@ def decide(restore: Any, sets: dict[str, list[Example]]) -> Decided:
     """What a pipeline decides on every set."""
     labels = standard_labels(restore.model.config)
     return {
-        name: [label for one in own for label in align(one, restore(one.text)["words"], labels).labels]
+        name: [label for one in own for label in align(one, restore(one.text)["words"], labels)[0]]
         for name, own in sets.items()
     }
 

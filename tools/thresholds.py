@@ -46,7 +46,7 @@ def f1_with(
     for example, words, rows in read:
         labels = (config.label_names[label] for label in decode(rows, choice)[0])
         decided = [{**word, "label": label} for word, label in zip(words, labels, strict=True)]
-        counts.append(count_labels(example.labels, align(example, decided, label_set).labels, label_set.names))
+        counts.append(count_labels(example.labels, align(example, decided, label_set)[0], label_set.names))
     return float(score(np.concatenate(counts), label_set.names)["micro"]["f1"])
 
 
@@ -55,7 +55,7 @@ def labelled_rows(read: Sequence[ReadExample], config: Any, label_set: LabelSet)
     rows, labels = [], []
     for example, words, probabilities in read:
         numbered = [{**word, "score": number} for number, word in enumerate(words)]
-        for place, label in zip(align(example, numbered, label_set).scores, example.labels, strict=True):
+        for place, label in zip(align(example, numbered, label_set)[1], example.labels, strict=True):
             if not np.isnan(place):
                 rows.append(probabilities[int(place)])
                 labels.append(config.label_names.index(label))

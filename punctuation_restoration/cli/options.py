@@ -37,37 +37,22 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line, checked.
 
     Beside the options themselves it has `options`, those of the pipeline's calls that were given; `limits`, the
-    `CueLimits`; and `extension_format`, that of the output's name, which counts where the input is of another format.
-    `to` is the format that `--to` or `--json` asks for, or None; `into_folder` whether the output is a folder, or its
-    name ends as a folder's.
+    `CueLimits`; and `into_folder`, whether the output is a folder, or is to be one. `to` is the format that `--to` or
+    `--json` asks for, or None.
 
     Raises:
         OptionError: options that do not go together.
         SystemExit: options that do not exist or cannot be read, with code 2; `--help` and `--version`, with code 0.
     """
     args = _parser().parse_intermixed_args(sys.argv[1:] if argv is None else argv)
-    is_named = args.output is not None
-    args.into_folder = is_named and (
-        args.output.endswith((os.sep, "/")) or os.path.isdir(args.output)
-    )
-    args.output = Path(args.output) if is_named else None  # which forgets a slash at the end
     args.limits = CueLimits(args.line_width, args.cue_lines, args.reading_speed)
     args.thresholds = dict(args.thresholds) if args.thresholds else None
     args.options = {
         name: getattr(args, name) for name in PIPELINE_OPTIONS if getattr(args, name) is not None
     }
-    if args.json:
-        args.to = "json" if is_named and args.output.suffix == ".json" else "jsonl"
-    is_file = is_named and not args.into_folder
-    args.files = [file for given in args.files for file in _matching(given)]
-    if args.files == [Path("-")]:
-        args.files = []  # standard input
-    args.extension_format = format_of_name(args.output.name) if is_file else None
-    if "txt" == args.extension_format == format_of_name(args.files[0].name if args.files else ""):
-        args.extension_format = None  # a text may hold subtitles, and stays what it is
-    if is_file and args.format is None and args.output.suffix.lower() in FOREIGN:
+    if args.live and any((args.files, args.text, args.output, args.format, args.to, args.json)):
         raise OptionError(
-            f"Expected --output in a format of {', '.join(FORMATS)}, got {args.output}. Name another."
+            "Expected --live alone: standard input to standard output, got files or formats."
         )
     if args.text is not None:
         if args.files:
@@ -78,11 +63,36 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         raise OptionError(
             f"Expected a file for --jieba-dictionary, got {args.jieba_dictionary}, where none is."
         )
-    if args.live and any((args.files, args.text, args.output, args.format, args.to)):
-        raise OptionError(
-            "Expected --live alone: standard input to standard output, got files or formats."
-        )
+    args.files = [file for given in args.files for file in _matching(given)]
+    if args.files == [Path("-")]:
+        args.files = []  # standard input
+    _check_output(args)
     return args
+
+
+def _check_output(args: argparse.Namespace) -> None:
+    """Say of the output what `parse_args` promises; an `OptionError` if it is no place for the files."""
+    name = args.output or ""
+    args.output = output = Path(name) if name else None  # which forgets a slash at the end
+    args.into_folder = name.endswith((os.sep, "/")) or os.path.isdir(name)
+    if args.json:
+        args.to = "json" if name.endswith(".json") else "jsonl"
+    if args.into_folder:
+        if not args.files:
+            raise OptionError(
+                f"Expected --output FILE for text without a name, got the folder {output}."
+            )
+    elif output and output.suffix.lower() in FOREIGN and args.format is None:
+        raise OptionError(
+            f"Expected --output in a format of {', '.join(FORMATS)}, got {output}. Name another."
+        )
+    elif len(args.files) > 1 or any(path.is_dir() for path in args.files):
+        if output is None or output.exists() or format_of_name(name):
+            got = f"{output}, the name of a file" if output else "none"
+            raise OptionError(
+                f"Expected --output FOLDER for several files, got {got}. Name a folder with it."
+            )
+        args.into_folder = True
 
 
 def _matching(given: Path) -> list[Path]:

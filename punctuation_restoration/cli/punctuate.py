@@ -46,7 +46,7 @@ class Job(NamedTuple):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code."""
+    """Run the command; returns its exit code. A command line that cannot be read ends with 2, `--help` with 0."""
     try:
         args = parse_args(argv)
         construction = {name: getattr(args, name) for name in CONSTRUCTION}
@@ -57,8 +57,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             _restore_live(args, load())
             return DONE
         return _restore(args, load)
-    except SystemExit as exit_:
-        return int(exit_.code or DONE)
     except OptionError as error:
         say(f"{error} See punctuate --help.")
         return WRONG_USE
@@ -99,20 +97,20 @@ def _restore(args: Namespace, load: Load) -> int:
 def _planned(args: Namespace) -> tuple[list[Job], list[str]]:
     """Pair every input of the command line with its target; gives what is to be done, and what cannot be, and why."""
     problems: list[str] = []
-    files = {}  # each file, and its path below the output folder
-    for path in args.files:
-        is_folder = path.is_dir()
-        for file in _files_below(path, args.output, problems) if is_folder else [path]:
-            files[file] = file.relative_to(path) if is_folder else Path(path.name)
-    are_several = len(args.files) > 1 or any(path.is_dir() for path in args.files)
-    if are_several or (args.files and args.into_folder):
-        jobs = _paired(args, files)
-    elif args.into_folder:
-        raise OptionError(
-            f"Expected --output FILE for text without a name, got the folder {args.output}."
-        )
-    else:
-        jobs = [Job(file, args.output) for file in files or [None]]
+    jobs = [Job(file, args.output) for file in args.files or [None]]
+    if args.into_folder:
+        sources: dict[Path, Path] = {}  # by target
+        for path in args.files:
+            is_folder = path.is_dir()
+            for file in _files_below(path, args.output, problems) if is_folder else [path]:
+                target = args.output / file.relative_to(path if is_folder else path.parent)
+                target = target.with_suffix(f".{args.to}") if args.to else target
+                if (other := sources.setdefault(target, file)) != file:
+                    raise OptionError(
+                        f"Expected a place for every file, got {target} for both {other} and {file}. "
+                        "Restore them into separate folders."
+                    )
+        jobs = [Job(file, target) for target, file in sources.items()]
     existing = [job.target for job in jobs if job.is_done()]
     if args.skip_existing:
         jobs = [job for job in jobs if not job.is_done()]
@@ -143,27 +141,6 @@ def _files_below(folder: Path, output: Path | None, problems: list[str]) -> list
             f"{folder}: no file in it has a known extension; use --format on single files"
         )
     return found
-
-
-def _paired(args: Namespace, files: dict[Path, Path]) -> list[Job]:
-    """The files, each with its place in the output folder."""
-    output = args.output
-    is_file = output and (output.exists() or transcripts.format_of_name(output.name))
-    if output is None or (is_file and not args.into_folder):
-        got = f"{output}, the name of a file" if output else "none"
-        raise OptionError(
-            f"Expected --output FOLDER for several files, got {got}. Name a folder with it."
-        )
-    sources: dict[Path, Path] = {}
-    for file, name in files.items():
-        target = output / (name.with_suffix(f".{args.to}") if args.to else name)
-        if target in sources:
-            raise OptionError(
-                f"Expected a place for every file, got {target} for both {sources[target]} and {file}. "
-                "Restore them into separate folders."
-            )
-        sources[target] = file
-    return [Job(file, target) for target, file in sources.items()]
 
 
 def _restore_one(
@@ -197,7 +174,7 @@ def _restore_one(
                 leave=False,
             ) as bar
         ):
-            parts = _restored(transcript, encoding, args, load, bar)
+            parts = _restored(job, transcript, encoding, args, load, bar)
             at_fault = str(job.target or "standard output")
             if job.target is None:
                 _write_out(parts)
@@ -213,11 +190,13 @@ def _restore_one(
 
 
 def _restored(
-    transcript: Transcript, encoding: Encoding, args: Namespace, load: Load, bar: Any
+    job: Job, transcript: Transcript, encoding: Encoding, args: Namespace, load: Load, bar: Any
 ) -> Iterator[bytes]:
     """The output in parts: plain text as it is restored, everything else when all of it is."""
-    by_name = args.extension_format if args.extension_format != transcript.format else None
-    new_format = args.to or by_name
+    # The extension of the output counts if the input has another one; a text may hold subtitles, and stays what it is.
+    source_format, target_format = (transcripts.format_of_name(str(path)) for path in job)
+    is_other = target_format not in (source_format, transcript.format)
+    new_format = args.to or (target_format if is_other else None)
     restore: Any = load() if transcript.speeches else None  # nothing is restored then
     options: dict[str, Any] = {"on_progress": bar.update, **args.options}
     if new_format is None:
@@ -255,7 +234,10 @@ def _restore_live(args: Namespace, restore: Any) -> None:
 
 
 def _utterances(texts: Iterator[str], by_lines: bool) -> Iterator[tuple[str, bool]]:
-    """Text as it comes, and whether an utterance ends there: at an empty line, or at each line, or value of JSON."""
+    """Text as it comes, and whether an utterance ends there: at an empty line, or at each line, or value of JSON.
+
+    A `FormatError` names what is broken in JSON.
+    """
     head = ""
     for text in texts:
         head += text
@@ -263,7 +245,10 @@ def _utterances(texts: Iterator[str], by_lines: bool) -> Iterator[tuple[str, boo
             break
     texts = itertools.chain([head], texts)
     if _JSON_HEAD.match(head):
-        yield from ((said + "\n", True) for said in _said_in_json(texts))
+        for value in filter(str.strip, _values_of_json(texts)):
+            for speech in transcripts.read_source(value, "json").speeches:
+                if text := speech.text.strip():
+                    yield text + "\n", True
         return
     before = ""
     for text in texts:
@@ -274,8 +259,8 @@ def _utterances(texts: Iterator[str], by_lines: bool) -> Iterator[tuple[str, boo
         yield from ((part, n % 2 == 1) for n, part in enumerate(parts))
 
 
-def _said_in_json(texts: Iterable[str]) -> Iterator[str]:
-    """What is said in values of JSON, each of which begins a line; a `FormatError` names what is broken.
+def _values_of_json(texts: Iterable[str]) -> Iterator[str]:
+    """The values of JSON, each of which begins a line, between them perhaps empty ones.
 
     Each line is looked at once: a long value that comes in many parts takes no longer for it.
     """
@@ -283,19 +268,14 @@ def _said_in_json(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         *lines, waiting = (waiting + text).split("\n")
         for line in lines:
-            if value and line.startswith("{"):
-                yield from _texts_of(value)
+            if line.startswith("{"):  # the one before may be broken
+                yield value
                 value = ""
             value += line + "\n"
             if line.startswith(("{", "}")) and line.rstrip().endswith("}"):
-                yield from _texts_of(value)
+                yield value
                 value = ""
-    yield from _texts_of(value + waiting)
-
-
-def _texts_of(value: str) -> Iterator[str]:
-    speeches = transcripts.read_source(value, "json").speeches if value.strip() else []
-    return filter(None, (speech.text.strip() for speech in speeches))
+    yield value + waiting
 
 
 def _heard(encoding: str) -> Iterator[str]:

@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 import transformers
 
@@ -50,23 +49,20 @@ def to_result(
         "n_documents": len(evaluation.documents),
         "scores": scores.score(counts, names),
         "intervals_95": {"unit": unit, "n_units": len(numbers), **intervals},
+        # Bins by score: how many decisions, how many of them right, the sum of their scores; and the error of all.
         "calibration": {
-            decisions: _calibration(bins) for decisions, bins in evaluation.calibration.items()
+            decisions: {
+                "n": bins[0].astype(int).tolist(),
+                "n_right": bins[1].astype(int).tolist(),
+                "score_sums": bins[2].round(6).tolist(),
+                "expected_calibration_error": scores.calibration_error(bins),
+            }
+            for decisions, bins in evaluation.calibration.items()
         },
         "casing": casing,
-        "confusion": counts[:, :2].sum(axis=(0, 1)).tolist(),  # rows: reference, columns: predicted
+        "confusion": counts.sum(axis=(0, 1)).tolist(),  # rows: reference, columns: predicted
         # Of every unit of the intervals how many marks are right, in the reference, and predicted.
         "units": numbers[:, 0].tolist(),
-    }
-
-
-def _calibration(bins: np.ndarray) -> Result:
-    """Bins by score: how many decisions, how many of them right, the sum of their scores; and the error of all."""
-    return {
-        "n": bins[0].astype(int).tolist(),
-        "n_right": bins[1].astype(int).tolist(),
-        "score_sums": bins[2].round(6).tolist(),
-        "expected_calibration_error": scores.calibration_error(bins),
     }
 
 

@@ -13,15 +13,13 @@ nothing was decided there. A word changes its letters where its lower case is so
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
 from punctuation_restoration.evaluation.examples import Example, LabelSet
 from punctuation_restoration.evaluation.scores import (
-    N_BINS,
     count_labels,
     count_reliability,
     mark_score,
@@ -35,7 +33,7 @@ class Evaluation:
     """What one benchmark showed."""
 
     label_names: Sequence[str]  # the labels scored, the no-mark label first
-    documents: Sequence[np.ndarray]  # of each the counts (blocks, 3, M, M) of its blocks of words
+    documents: Sequence[np.ndarray]  # of each the counts (blocks, 2, M, M) of its blocks of words
     # Bins (3, 15) of the scores of "all_words", and of "marks" that are written.
     calibration: Mapping[str, np.ndarray]
     # `mark_score` of the words whose letters change, each right if all its letters are, and `"n_words"`, the number of
@@ -44,7 +42,7 @@ class Evaluation:
 
     @property
     def counts(self) -> np.ndarray:
-        """Those (blocks, 3, M, M) of all documents."""
+        """Those (blocks, 2, M, M) of all documents."""
         return np.concatenate(self.documents)
 
 
@@ -62,32 +60,35 @@ def evaluate_examples(
     `title` names the progress bar; `settings` are keywords for the pipeline, such as `marks` or `truecase`. With
     `with_marks` it is told the label of every word, and writes the marks of the reference.
     """
-    names = label_set.names
     documents = []
-    calibration = {"all_words": np.zeros((3, N_BINS)), "marks": np.zeros((3, N_BINS))}
+    decided = []  # of each word its score, whether its label is right, and whether that is a mark
     letters = np.zeros(4, dtype=np.int64)
     items = (known_marks(restore, one) if with_marks else one.text for one in examples)
     results = zip(examples, restore(items, **settings), strict=True)
     size = {"total": len(examples), "unit": " documents"}
     for example, result in tqdm(results, title, **size, disable=None, leave=False):
-        predicted, scores, inside = align(example, result["words"], label_set)
-        is_last = example.ends_text
-        counts = count_labels(example.labels, predicted, names, ends_text=is_last, inside=inside)
+        predicted, scores = align(example, result["words"], label_set)
+        counts = count_labels(
+            example.labels, predicted, label_set.names, ends_text=example.ends_text
+        )
         documents.append(counts)
-        labels = np.array(predicted)
-        is_right = labels == np.array(example.labels)
-        is_decided = ~np.isnan(scores)
-        is_mark = is_decided & (labels != names[0])
-        for decisions, chosen in (("all_words", is_decided), ("marks", is_mark)):
-            calibration[decisions] += count_reliability(scores[chosen], is_right[chosen])
+        for wanted, label, score in zip(example.labels, predicted, scores, strict=True):
+            if not np.isnan(score):
+                decided.append((score, wanted == label, label != label_set.names[0]))
         capitals = [edit for edit in result["edits"] if edit["source"] == "truecase"]
         text = edited(example.text, capitals)  # letter for letter: units are where they were
         for (lower, _, _, cased), (start, end) in zip(example.units, example.spans, strict=True):
             if cased is not None:
                 written = text[start:end]
                 letters += (written == cased != lower, cased != lower, written != lower, True)
+    all_scores, is_right, is_mark = np.array(decided).reshape(-1, 3).T
+    marks = is_mark.astype(bool)
+    calibration = {
+        "all_words": count_reliability(all_scores, is_right),
+        "marks": count_reliability(all_scores[marks], is_right[marks]),
+    }
     casing = {"n_words": int(letters[3]), **mark_score(letters[:3])}
-    return Evaluation(names, documents, calibration, casing)
+    return Evaluation(label_set.names, documents, calibration, casing)
 
 
 def known_marks(restore: Any, example: Example) -> dict[str, Any]:
@@ -105,24 +106,20 @@ def known_marks(restore: Any, example: Example) -> dict[str, Any]:
     return {"text": example.text, "known": dict(enumerate(known))}
 
 
-class Prediction(NamedTuple):
-    """What was predicted for an example."""
+def align(
+    example: Example, words: Sequence[Mapping[str, Any]], label_set: LabelSet
+) -> tuple[list[str], np.ndarray]:
+    """The label predicted for each unit, and its score (units,), NaN where no word of the pipeline ends.
 
-    labels: list[str]  # one a unit
-    scores: np.ndarray  # (units,) the probability of that label; NaN where no word ends
-    inside: list[tuple[int, str]]  # (unit, label) of every mark inside a unit, before its end
-
-
-def align(example: Example, words: Sequence[Mapping[str, Any]], label_set: LabelSet) -> Prediction:
-    """One predicted label a unit from the words of the pipeline (`start`, `end`, `label`, `score`, `source`)."""
-    ends = [end for _, end in example.spans]
-    no_mark = label_set.names[0]
-    prediction = Prediction([no_mark] * len(ends), np.full(len(ends), np.nan), [])
-    for unit, group in groupby(words, key=lambda word: bisect_left(ends, word["end"])):
-        *inner, last = group
-        prediction.labels[unit] = label_set.renamed[last["label"]]
-        prediction.scores[unit] = last["score"]
-        # Marks that the unit has itself, such as that of 3:1, are no predictions.
-        labels = [label_set.renamed[word["label"]] for word in inner if word["source"] == "model"]
-        prediction.inside.extend((unit, label) for label in labels if label != no_mark)
-    return prediction
+    Takes the words of the pipeline (`end`, `label`, `score`, `source`). A mark inside a unit, if the unit has not had
+    it before, counts as one behind it where there is no other: it is wrong unless one belongs there.
+    """
+    ends, no_mark = [end for _, end in example.spans], label_set.names[0]
+    labels = [no_mark] * len(ends)
+    scores = np.full(len(ends), np.nan)
+    for word in words:
+        unit, label = bisect_left(ends, word["end"]), label_set.renamed[word["label"]]
+        is_own = word["end"] < ends[unit] and word["source"] != "model"  # of 3:1, for example
+        if not is_own and (label != no_mark or labels[unit] == no_mark):
+            labels[unit], scores[unit] = label, word["score"]
+    return labels, scores

@@ -7,9 +7,8 @@ intervals, and the calibration error. Knows nothing about texts, models or files
     predicted   COMMA   COMMA  O       O
     counted     hit     insertion      deletion      a wrong mark in the right place is a substitution
 
-Counts are arrays (blocks, 3, M, M) of whole numbers, by block of words, and by reference and predicted label, the
-no-mark label first: of every word but the last of each text; of the last words, where a stop is easy to guess; and of
-marks predicted inside a word of the reference, which are insertions but no words of their own.
+Counts are arrays (blocks, 2, M, M) of whole numbers, by block of words, and by reference and predicted label, the
+no-mark label first: of every word but the last of each text; and of the last words, where a stop is easy to guess.
 """
 
 import math
@@ -37,9 +36,8 @@ def count_labels(
     label_names: Names,
     *,
     ends_text: bool = False,
-    inside: Iterable[tuple[int, str]] = (),
 ) -> np.ndarray:
-    """Counts (blocks, 3, M, M) over one text, or over words whose borders of text do not matter.
+    """Counts (blocks, 2, M, M) over one text, or over words whose borders of text do not matter.
 
     A block has `BLOCK_WORDS` words, the last one what is left. A `ValueError` says that the lists differ in length, or
     which label is unknown.
@@ -49,7 +47,6 @@ def count_labels(
             -100 are left out.
         label_names: all labels, the no-mark label first.
         ends_text: whether the last scored word ends a text, and is counted apart.
-        inside: index of the word and label of each mark that was predicted inside a word.
     """
     if len(reference) != len(predicted):
         raise ValueError(
@@ -59,13 +56,11 @@ def count_labels(
     index_of = {label: index for index, name in enumerate(label_names) for label in (index, name)}
     pairs = [pair for pair in zip(reference, predicted, strict=True) if pair[0] != NOT_SCORED]
     n_blocks = math.ceil(len(pairs) / BLOCK_WORDS)
-    counts = np.zeros((n_blocks, 3, len(label_names), len(label_names)), dtype=np.int64)
+    counts = np.zeros((n_blocks, 2, len(label_names), len(label_names)), dtype=np.int64)
     try:
         for index, (wanted, label) in enumerate(pairs):
             is_last = ends_text and index == len(pairs) - 1
             counts[index // BLOCK_WORDS, int(is_last), index_of[wanted], index_of[label]] += 1
-        for index, label in inside:
-            counts[index // BLOCK_WORDS, 2, 0, index_of[label]] += 1
     except KeyError as error:
         raise ValueError(
             f"Expected labels among {list(label_names)}, got {error}. Were they made with other label names?"
@@ -74,7 +69,7 @@ def count_labels(
 
 
 def score(counts: np.ndarray, label_names: Names) -> dict[str, Any]:
-    """All scores that follow from counts (blocks, 3, M, M), as results hold them; no-mark is never averaged in.
+    """All scores that follow from counts (blocks, 2, M, M), as results hold them; no-mark is never averaged in.
 
     Returns:
         `"n_words"` (in Han text: characters), each counted once.
@@ -86,19 +81,19 @@ def score(counts: np.ndarray, label_names: Names) -> dict[str, Any]:
         `"slot_error_rate"`: (substitutions + deletions + insertions) / marks in the reference (Makhoul et al. 1999). It
         may exceed 1, and is None where the reference has no mark.
     """
-    mid_text, end_text, inside = counts.sum(axis=0)
-    pairs = mid_text + end_text + inside
+    mid_text, end_text = counts.sum(axis=0)
+    pairs = mid_text + end_text
     overall, *marks = map(mark_score, mark_numbers(pairs))
     rates = np.array([[mark[rate] for rate in RATES] for mark in marks])
     n_reference = np.array([mark["n_reference"] for mark in marks])
     n_marks = overall["n_reference"]
     return {
-        "n_words": int((mid_text + end_text).sum()),
+        "n_words": int(pairs.sum()),
         "micro": overall,
         "macro": _mean(rates, n_reference > 0),
         "weighted": _mean(rates, n_reference),
         "marks": dict(zip(label_names[1:], marks, strict=True)),
-        "mid_text": mark_score(mark_numbers(mid_text + inside)[0]),
+        "mid_text": mark_score(mark_numbers(mid_text)[0]),
         "end_text": mark_score(mark_numbers(end_text)[0]),
         "slot_error_rate": int(pairs.sum() - pairs.trace()) / n_marks if n_marks else None,
     }
@@ -174,7 +169,7 @@ def compute_metrics(label_names: Names) -> Callable[[Any], Metrics]:
 
 
 def units_of(documents: Sequence[np.ndarray]) -> tuple[str, np.ndarray]:
-    """What a bootstrap draws, from the counts (blocks, 3, M, M) of each document: what it is called, and its numbers.
+    """What a bootstrap draws, from the counts (blocks, 2, M, M) of each document: what it is called, and its numbers.
 
     These are whole documents, since the words of one text depend on each other. A test that is one stream, or has few
     documents, is drawn in blocks of words. The numbers are those of `mark_numbers` (units, M, 3).
