@@ -27,9 +27,8 @@ def written_whole(place: Path, replace: bool = True, like: Path | None = None) -
         FileExistsError: something is at `place`, and `replace` is False.
         OSError: it cannot be written, for example because the disk is full.
     """
-    if place.parent.is_file():  # mkdir would raise a FileExistsError
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place.parent))
-    place.parent.mkdir(parents=True, exist_ok=True)
+    if not place.parent.exists():  # of a file there `mkdir` would say that it exists
+        place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(
         prefix=f".{place.name[:40]}.", suffix=".part", dir=place.parent
     ) as beside:

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import glob
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -226,17 +227,17 @@ def _encoding(name: str) -> str:
 
 def _keys(given: str) -> dict[str, str]:
     """The keys that hold a text, its times and its speaker, of `text=content,speaker=participant.name`."""
-    keys = dict(pair.split("=", 1) for pair in given.split(",") if "=" in pair)
-    if not keys or not keys.keys() <= set(FIELDS) or len(keys) != given.count(",") + 1:
+    pairs = [pair.partition("=")[::2] for pair in given.split(",")]
+    if not all(field in FIELDS and key for field, key in pairs):
         raise argparse.ArgumentTypeError(
             f"Expected --keys such as text=content,start=from, of {', '.join(FIELDS)}, got {given!r}."
         )
-    return keys
+    return dict(pairs)
 
 
 def _mark_names(marks: str) -> str | list[str]:
     is_set = marks in ("basic", "all", "sentence-ends")
-    return marks if is_set else [name.strip() for name in marks.split(",") if name.strip()]
+    return marks if is_set else re.findall(r"[^,\s]+", marks)
 
 
 def read_threshold(given: str) -> tuple[str, float]:

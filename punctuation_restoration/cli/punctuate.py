@@ -129,13 +129,15 @@ def _files_below(folder: Path, output: Path | None, problems: list[str]) -> list
     """
     found: list[Path] = []
     excluded = output and output.resolve()
-    unreadable: list[OSError] = []
-    for parent, folders, names in os.walk(folder, onerror=unreadable.append):
+
+    def note(error: OSError) -> None:
+        problems.append(_reason(error, error.filename))
+
+    for parent, folders, names in os.walk(folder, onerror=note):
         shown = [name for name in sorted(folders) if name[0] != "."]
         folders[:] = [name for name in shown if Path(parent, name).resolve() != excluded]
         known = filter(transcripts.format_of_name, sorted(names))
         found += [Path(parent, name) for name in known if name[0] != "."]
-    problems += [_reason(error, error.filename) for error in unreadable]
     if not found:
         problems.append(
             f"{folder}: no file in it has a known extension; use --format on single files"

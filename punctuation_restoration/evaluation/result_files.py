@@ -4,6 +4,7 @@ Takes evaluations, the model's folder and settings, gives dictionaries and files
 every unit that the bootstrap draws, so that another can be compared with it. The texts are not kept: they are not ours.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -150,22 +151,20 @@ def shown_model(model: str) -> dict[str, str | None]:
 
 def commit() -> str | None:
     """The commit of the project, with `+changes` if code differs from it; None outside a checkout."""
+    git = functools.partial(
+        subprocess.check_output, cwd=PROJECT, stderr=subprocess.DEVNULL, text=True
+    )
     try:
-        head = _git("rev-parse", "HEAD")
-        changes = _git("diff", "HEAD", "--name-only", "--", "*.py")
+        head = git(["git", "rev-parse", "HEAD"]).strip()
+        return (
+            f"{head}+changes" if git(["git", "diff", "HEAD", "--name-only", "--", "*.py"]) else head
+        )
     except (OSError, subprocess.CalledProcessError):
         return None
-    return f"{head}+changes" if changes else head
-
-
-def _git(*arguments: str) -> str:
-    command = ["git", *arguments]
-    said = subprocess.check_output(command, cwd=PROJECT, stderr=subprocess.DEVNULL, text=True)
-    return said.strip()
 
 
 def processor() -> str:
     """What the processor is called, where that can be found out."""
     cpuinfo = Path("/proc/cpuinfo")
-    names = re.findall(r"model name\s*: (.+)", cpuinfo.read_text()) if cpuinfo.is_file() else []
-    return names[0].strip() if names else platform.processor() or "unknown"
+    named = re.search(r"model name\s*: (.+)", cpuinfo.read_text() if cpuinfo.is_file() else "")
+    return named[1].strip() if named else platform.processor() or "unknown"
