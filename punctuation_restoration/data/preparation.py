@@ -3,13 +3,13 @@
 A hash of its id puts a document into train, validation or, on request, test.
 """
 
-import json
 import os
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +67,10 @@ def prepared_folders(
         return folders
     recipe = recipe_for_texts(texts, **about_texts)
     try:
-        index = json.loads((out / INDEX_NAME).read_text(encoding="utf-8"))
-        is_there = resumes or index.get("made_from") == made_from(recipe, tokenizer)
-    except (OSError, json.JSONDecodeError):  # nothing yet, or damaged
-        is_there = False
-    if not is_there:
+        index = shards.read_index(out)
+    except ValueError:  # nothing yet, or damaged
+        index = {}
+    if not (index and resumes or index.get("made_from") == made_from(recipe, tokenizer)):
         prepare(recipe, out, tokenizer, trust_remote_code=trust_remote_code)
     return [*folders, str(out)]
 
@@ -179,10 +178,10 @@ class Preparation:
         The others are added to those that are `held_out`, or counted as `skipped` by the reason.
         """
         listed = shards.read_hashes(source.held_out)
-        shares = source.validation or 0.0, source.test or 0.0
+        validation, test = source.validation or 0.0, source.test or 0.0
         jobs = ((document, source) for document in read_documents(source.path, source.text_field))
         n_words = n_held_out = 0
-        waiting: Documents = []  # to train on, until enough words are held out
+        waiting: dict[int, PackedDocument] = {}  # to train on, until enough words are held out
         # disable=None: shown on a terminal only.
         bar = tqdm(convert(jobs), source.name, unit=" documents", disable=None, leave=False)
         for document in bar:
@@ -191,65 +190,55 @@ class Preparation:
                 reason = "held out for a benchmark"
             elif document.text_hash in self.texts:
                 reason = "duplicate"
-            else:
-                self.texts.add(document.text_hash)
             if reason:
                 skipped[reason] += 1
                 continue
-            split = shards.split_of(document.hash, *shares)
+            self.texts.add(document.text_hash)
+            split = shards.split_of(document.hash, validation, test)
             if split == "train":
                 self.capitalised.update(sorted(document.capitalised))
-                waiting.append(document)
+                waiting[document.text_hash] = document
             else:
                 held_out[split].append(document)
-            if split == "validation":
-                n_held_out += n_words_of(document)
-            if n_held_out >= ENOUGH_HELD_OUT or not source.validation:
-                yield from waiting
+            n_words += document.n_words
+            n_held_out += document.n_words * (split == "validation")
+            if n_held_out >= ENOUGH_HELD_OUT or not validation:
+                yield from waiting.values()
                 waiting.clear()
-            n_words += n_words_of(document)
             if source.max_words and n_words >= source.max_words:
                 break
-        n_small = n_held_out + sum(map(n_words_of, waiting))
-        n_wanted = min(ENOUGH_HELD_OUT, round(shares[0] * n_small)) - n_held_out
+        n_small = n_held_out + sum(document.n_words for document in waiting.values())
+        n_wanted = min(ENOUGH_HELD_OUT, round(validation * n_small)) - n_held_out
         if waiting and n_wanted > 0:
-            waiting, chosen = hold_some_out(waiting, n_wanted)
-            held_out["validation"] += chosen
-        yield from waiting
+            held_out["validation"] += hold_some_out(waiting, n_wanted)
+        yield from waiting.values()
 
 
-def n_words_of(document: PackedDocument) -> int:
-    """How many words a document has."""
-    return len(document.words.labels)
+def hold_some_out(documents: dict[int, PackedDocument], n_wanted: int) -> Documents:
+    """Take about `n_wanted` words out of the documents, by `text_hash`, of a source so small that too few were drawn.
 
-
-def hold_some_out(documents: Documents, n_wanted: int) -> tuple[Documents, Documents]:
-    """Documents to train on and to hold out, of a source so small that too few words were drawn for validation.
-
-    Held out are whole documents, in the order of their hashes, until there are about `n_wanted` words. Where each is
-    much larger than that, the end of the smallest one is held out, cut after a mark.
+    These are whole documents, in the order of their hashes. Where each is much larger, the end of the smallest one is
+    taken, cut after a mark.
     """
     chosen: Documents = []
-    for document in sorted(documents, key=lambda document: document.hash):
-        if n_words_of(document) < 2 * n_wanted:
-            chosen.append(document)
-            n_wanted -= n_words_of(document)
+    for document in sorted(documents.values(), key=attrgetter("hash")):
+        if document.n_words < 2 * n_wanted:
+            chosen.append(documents.pop(document.text_hash))
+            n_wanted -= document.n_words
     if chosen:
-        hashes = {document.hash for document in chosen}
-        return [document for document in documents if document.hash not in hashes], chosen
-    smallest = min(documents, key=n_words_of)
-    first_marks = np.flatnonzero(smallest.words.labels[:-n_wanted])
-    if not len(first_marks):
-        return documents, []
-    # The words of each part have another hash, the same for every tokenizer.
-    first, last = (
-        smallest._replace(
-            words=words, word_hash=hash_id(f"{smallest.word_hash} {len(words.labels)}")
+        return chosen
+    smallest = min(documents.values(), key=attrgetter("n_words"))
+    for mark in np.flatnonzero(smallest.words.labels[:-n_wanted])[-1:].tolist():
+        del documents[smallest.text_hash]  # what is left of it comes last
+        # The words of each part have another hash, the same for every tokenizer.
+        documents[smallest.text_hash], last = (
+            smallest._replace(
+                words=words, word_hash=hash_id(f"{smallest.word_hash} {len(words.labels)}")
+            )
+            for words in smallest.words.parted(mark + 1)
         )
-        for words in smallest.words.parted(int(first_marks[-1]) + 1)
-    )
-    others = [document for document in documents if document is not smallest]
-    return [*others, first], [last]
+        chosen.append(last)
+    return chosen
 
 
 def check_usable(rows: Sequence[Row], labels: Sequence[Label], are_asked_for: bool) -> None:
@@ -263,8 +252,8 @@ def check_usable(rows: Sequence[Row], labels: Sequence[Label], are_asked_for: bo
         raise ValueError(
             f"Expected usable training words, got none ({why}). Loosen the filters, or add text."
         )
-    counts = [split["n_labels"] for row in rows for split in row["splits"].values()]
-    used = {index for n_labels in counts for index, n in enumerate(n_labels) if n}
+    splits = [split for row in rows for split in row["splits"].values()]
+    used = {index for split in splits for index in np.flatnonzero(split["n_labels"]).tolist()}
     missing = [label for index, label in enumerate(labels) if index not in used]
     if not missing:
         return
