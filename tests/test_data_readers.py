@@ -68,7 +68,7 @@ def test_a_folder_gives_all_its_files_in_order(tmp_path: Path) -> None:
         ("x.txt", "你好。".encode("utf-16"), r"Expected utf-8 in .*x\.txt, line 1 is not.*Convert it to UTF-8"),
         ("x.tsv", b"word\tO\nword O\n", r"word<TAB>LABEL, in .*x\.tsv, line 2, got 'word O"),
         ("x.tsv", b"word\t\n", r"word<TAB>LABEL, in .*x\.tsv, line 1"),
-        ("x.tsv", b"word\tO\n\tO\n", r"Expected a word before the label in .*x\.tsv, line 2"),
+        ("x.tsv", b"word\tO\n\tO\n", r"Expected a word and its label, .*x\.tsv, line 2"),
         ("x.jsonl", b'{"text": "a."}\n{"text": \n', r"JSON object in .*x\.jsonl, line 2"),
         ("x.jsonl", b'["a"]\n', r"JSON object in .*line 1, got"),
         ("x.jsonl.gz", gzip.compress(b'{"text": "a."}\n' * 2000, mtime=0)[:40], r"whole gzip file in .*damaged"),

@@ -70,7 +70,7 @@ def prepared_folders(
         index = shards.read_index(out)
     except ValueError:  # nothing yet, or damaged
         index = {}
-    if not (index and resumes or index.get("made_from") == made_from(recipe, tokenizer)):
+    if not ((index and resumes) or index.get("made_from") == made_from(recipe, tokenizer)):
         prepare(recipe, out, tokenizer, trust_remote_code=trust_remote_code)
     return [*folders, str(out)]
 

@@ -39,7 +39,8 @@ class SourceDocument:
             )
 
 
-Fields = tuple[int, dict[str, Any]]  # the line in which a document begins, and its fields
+Fields = dict[str, Any]  # of a document
+Lines = list[tuple[int, str]]  # with their numbers, from 1 on
 
 
 def read_documents(
@@ -52,95 +53,79 @@ def read_documents(
     5,000 words. With `whole` nothing is divided for its length, and a label may lack its word, as in some benchmarks.
     """
     for file in list_files(Path(path)):
-        suffix = plain_suffix(file)
-        if "json" in suffix:
-            documents = _json_documents(file, text_field)
-        elif suffix == ".tsv":
-            documents = _labelled_documents(file, whole)
-        else:
-            documents = _text_documents(file, whole)
-        line = 0
-        for line, fields in documents:
+        suffix, lines = plain_suffix(file), Lines()
+        is_json, is_labelled = "json" in suffix, suffix == ".tsv"
+        most = WORDS_PER_DOCUMENT if is_labelled else LINES_PER_DOCUMENT
+        for lines in _paragraphs(file, 1 if is_json else None if whole else most):
+            [first, line], *_ = lines
+            place = f"{file}, line {first}"
+            if is_json:
+                fields = _json_document(place, line, text_field)
+            elif is_labelled:
+                fields = _labelled_document(file, lines, whole)
+            else:
+                fields = {"text": "\n".join(line.strip() for _, line in lines)}
             text = fields.setdefault("text", " ".join(fields.get("words", ())))
             fields.setdefault("id", id_of_text(text))
-            yield SourceDocument(place=f"{file}, line {line}", **fields)
-        if not line:
+            yield SourceDocument(place=place, **fields)
+        if not lines:
             raise ValueError(
                 f"Expected text in {file}, it is empty. Remove the file, or the source from the recipe."
             )
 
 
-def _json_documents(path: Path, text_field: str) -> Iterator[Fields]:
-    for line, content in numbered_lines(path):
-        if not content.strip():
-            continue
-        try:
-            row = json.loads(content)
-        except json.JSONDecodeError:
-            row = None
-        if not isinstance(row, dict):
+def _json_document(place: str, line: str, text_field: str) -> Fields:
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError:
+        row = None
+    if not isinstance(row, dict):
+        raise ValueError(
+            f"Expected a JSON object in {place}, got {line!r:.60}. Correct it, or give plain text the suffix .txt."
+        )
+    fields: Fields = {"punctuated": row.get("punctuated", True)}
+    if row.get("id") is not None:
+        fields["id"] = str(row["id"])
+    text, words, labels = map(row.get, (text_field, "words", "labels"))
+    if isinstance(text, str):
+        return {**fields, "text": text}
+    if not (isinstance(words, list) and isinstance(labels, list)):
+        raise ValueError(
+            f"Expected the text key {text_field!r}, or words and labels, in {place}, got {sorted(row)}. Correct it, or "
+            "text_field."
+        )
+    if len(words) != len(labels):
+        raise ValueError(
+            f"Expected one label per word in {place}: {len(words)} words, {len(labels)} labels. Check the file."
+        )
+    return {**fields, "words": tuple(map(str, words)), "labels": tuple(map(str, labels))}
+
+
+def _labelled_document(path: Path, lines: Lines, whole: bool) -> Fields:
+    rows = []
+    for number, line in lines:
+        row = tuple(map(str.strip, line.split("\t")))
+        if len(row) != 2 or not row[1] or not (row[0] or whole):
             raise ValueError(
-                f"Expected a JSON object in {path}, line {line}, got {content[:60]!r}. Correct the line, or give plain "
-                "text the suffix .txt."
+                f"Expected a word and its label, word<TAB>LABEL, in {path}, line {number}, got {line!r:.60}. Correct "
+                "the line, or give running text the suffix .txt."
             )
-        fields = {"punctuated": row.get("punctuated", True)}
-        if row.get("id") is not None:
-            fields["id"] = str(row["id"])
-        text, words, labels = map(row.get, (text_field, "words", "labels"))
-        if isinstance(text, str):
-            fields["text"] = text
-        elif not (isinstance(words, list) and isinstance(labels, list)):
-            raise ValueError(
-                f"Expected the text key {text_field!r}, or words and labels, in {path}, line {line}, got "
-                f"{sorted(row)}. Correct it, or text_field."
-            )
-        elif len(words) != len(labels):
-            raise ValueError(
-                f"Expected one label per word in {path}, line {line}: {len(words)} words, {len(labels)} labels. Check "
-                "the file."
-            )
-        else:
-            fields |= {"words": tuple(map(str, words)), "labels": tuple(map(str, labels))}
-        yield line, fields
+        rows.append(row)
+    words, labels = zip(*rows, strict=True)
+    return {"words": words, "labels": labels}
 
 
-def _labelled_documents(path: Path, whole: bool) -> Iterator[Fields]:
-    for first, lines in _paragraphs(path, None if whole else WORDS_PER_DOCUMENT):
-        rows = []
-        for number, line in enumerate(lines, first):
-            word, *label = map(str.strip, line.split("\t"))
-            if len(label) != 1 or not label[0]:
-                raise ValueError(
-                    f"Expected two columns, word<TAB>LABEL, in {path}, line {number}, got {line!r:.60}. Correct the "
-                    "line, or give running text the suffix .txt."
-                )
-            if not (word or whole):
-                raise ValueError(
-                    f"Expected a word before the label in {path}, line {number}, got none. Correct the line."
-                )
-            rows.append((word, *label))
-        words, labels = zip(*rows, strict=True)
-        yield first, {"words": words, "labels": labels}
-
-
-def _text_documents(path: Path, whole: bool) -> Iterator[Fields]:
-    for first, lines in _paragraphs(path, None if whole else LINES_PER_DOCUMENT):
-        yield first, {"text": "\n".join(map(str.strip, lines))}
-
-
-def _paragraphs(path: Path, max_lines: int | None) -> Iterator[tuple[int, list[str]]]:
-    """The lines between blank lines, or every `max_lines` of them: the number of the first, and the lines."""
-    first = 0
-    lines: list[str] = []
+def _paragraphs(path: Path, max_lines: int | None) -> Iterator[Lines]:
+    """The lines between blank lines, or every `max_lines` of them."""
+    lines = Lines()
     for number, line in numbered_lines(path):
         if lines and (not line.strip() or len(lines) == max_lines):
-            yield first, lines
-            lines = []
+            yield lines
+            lines = Lines()
         if line.strip():
-            first = first if lines else number
-            lines.append(line.rstrip("\r\n"))
+            lines.append((number, line.rstrip("\r\n")))
     if lines:
-        yield first, lines
+        yield lines
 
 
 def hash_id(document_id: str) -> int:
