@@ -9,9 +9,8 @@ import yaml
 from huggingface_hub import ModelCard, ModelCardData
 from transformers import pipeline
 
-from punctuation_restoration.evaluation.result_files import shown_model, to_result, write_result
-from punctuation_restoration.evaluation.runner import Evaluation
-from punctuation_restoration.evaluation.scores import count_labels
+from punctuation_restoration.evaluation.result_files import shown_model, write_result
+from punctuation_restoration.evaluation.scores import count_labels, evaluated
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_MARK_LABELS
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.marks import strip_marks
@@ -24,12 +23,12 @@ DOCUMENT = "---\nlanguage: en\nmodel-index: []\n---\nbefore\n<!-- results -->\no
 
 def result(name: str, about: str, reference: list[int], predicted: list[int]) -> dict[str, Any]:
     calibration: dict[str, np.ndarray] = {name: np.zeros((3, 15)) for name in ("all_words", "marks")}
-    evaluation = Evaluation(NAMES, [count_labels(reference, predicted, NAMES)], calibration, {})
     signed = {
         "model": "checkpoints/en-zh-ms", "model_sha256": "ab" * 32, "commit": "cd" * 20, "date": "2026-11-21T16:00:00",
         "machine": {"processor": "A processor", "torch_threads": 1}, "data_sha256": "ef" * 32,
     }  # fmt: skip
-    return to_result(evaluation, name, about, signed, {})
+    found = evaluated(NAMES, [count_labels(reference, predicted, NAMES)], calibration)
+    return {"benchmark": name, "about": about, "signature": signed, **found}
 
 
 @pytest.fixture

@@ -42,11 +42,11 @@ def test_capitals_are_counted_by_hand(cased_pipeline: Any, monkeypatch: pytest.M
     one = example("Hello Mark, I am the AB. You are Saya, the mark is ab. The iPhone is in.", config)
     labels = standard_labels(config)
     # written: Hello Mark, I am the AB. You are saya, the Mark is AB. The iPhone is in.
-    scores = evaluate_examples(restore, [one], labels, with_marks=True, truecase=True).casing
+    scores = evaluate_examples(restore, [one], labels, with_marks=True, truecase=True)["casing"]
     assert (scores["n_correct"], scores["n_reference"], scores["n_predicted"], scores["n_words"]) == (7, 8, 9, 17)
     assert scores["f1"] == pytest.approx(14 / 17)
     # The model writes no mark, so that only the text begins with a capital: `You` and `The` are lost.
-    assert evaluate_examples(restore, [one], labels, truecase=True).casing["n_predicted"] == 7
+    assert evaluate_examples(restore, [one], labels, truecase=True)["casing"]["n_predicted"] == 7
 
 
 def test_a_model_with_more_marks_is_told_the_basic_ones(cased_model: str) -> None:

@@ -12,7 +12,7 @@ from punctuation_restoration.evaluation.examples import (
     own_labels,
     standard_labels,
 )
-from punctuation_restoration.evaluation.runner import Evaluation, align, evaluate_examples
+from punctuation_restoration.evaluation.runner import align, evaluate_examples
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.pipeline.words import WordFinder
 
@@ -46,17 +46,13 @@ def words(text: str, *decided: tuple[str, str], score: float = 0.9, source: str 
     return found
 
 
-def evaluation_of(example: Example, given: list[dict]) -> Evaluation:
+def evaluation_of(example: Example, given: list[dict]) -> dict:
     return evaluate_examples(lambda texts: iter([{"words": given, "edits": []}]), [example], LABELS)
 
 
-def counts_of(example: Example, given: list[dict]) -> np.ndarray:
-    return evaluation_of(example, given).counts.sum(axis=0)
-
-
-def by_pair(table: np.ndarray) -> dict[tuple[str, str], int]:
-    """The numbers of a table of reference by predicted label that are not 0."""
-    names = LABELS.names
+def counts_of(example: Example, given: list[dict]) -> dict[tuple[str, str], int]:
+    """The numbers of reference and predicted label that are not 0."""
+    table, names = np.array(evaluation_of(example, given)["confusion"]), LABELS.names
     return {(names[row], names[column]): int(table[row, column]) for row, column in zip(*table.nonzero(), strict=True)}
 
 
@@ -66,15 +62,14 @@ def test_split_clitics_are_joined_before_the_model_and_scored_at_their_own_units
     assert units(example) == ["we", "'re", "here", "i", "do", "n't", "'the", "end"]
     given = words(example.text, ("we're", C), ("here", P), ("i", O), ("don't", O), ("the", O), ("end", P))
     # The comma before `n't` is out of reach, and counts as a miss.
-    assert by_pair(counts_of(example, given).sum(axis=0)) == {(O, O): 4, (C, C): 1, (P, P): 2, (C, O): 1}
+    assert counts_of(example, given) == {(O, O): 4, (C, C): 1, (P, P): 2, (C, O): 1}
 
 
 def test_tokens_give_no_mark_away_and_those_without_a_word_are_still_scored():
     example = from_tokens(("More?'", P), ("--", P), ("", C), ("♪?daughter,", C), ("2,000", O), ("Dr.", O))
     assert example.text == "more' ♪daughter 2,000 dr"
     given = words(example.text, ("more", P), ("daughter", C), ("2,000", O), ("dr", O))
-    counts = counts_of(example, given)
-    assert by_pair(counts.sum(axis=0)) == {(P, P): 1, (P, O): 1, (C, O): 1, (C, C): 1, (O, O): 2}
+    assert counts_of(example, given) == {(P, P): 1, (P, O): 1, (C, O): 1, (C, C): 1, (O, O): 2}
 
 
 def test_han_text_is_scored_at_every_character_and_loses_the_blanks_between_them():
@@ -87,15 +82,16 @@ def test_han_text_is_scored_at_every_character_and_loses_the_blanks_between_them
 def test_systems_that_find_other_words_are_scored_on_the_same_places():
     example = from_text("北，京好。")
     # One word of the model over both characters: its mark belongs to the second, and the comma cannot be reached.
-    found = evaluation_of(example, words(example.text, ("北京", P), ("好", O)))
-    assert by_pair(found.counts.sum(axis=(0, 1))) == {(C, O): 1, (O, P): 1, (P, O): 1}
+    given = words(example.text, ("北京", P), ("好", O))
+    assert counts_of(example, given) == {(C, O): 1, (O, P): 1, (P, O): 1}
     # Of two decisions none is right, and one is a mark; nothing was decided after the first character.
-    assert [found.calibration[name][:2].sum(axis=1).tolist() for name in ("all_words", "marks")] == [[2, 0], [1, 0]]
+    all_words, marks = evaluation_of(example, given)["calibration"].values()
+    assert [(sum(bins["n"]), sum(bins["n_right"])) for bins in (all_words, marks)] == [(2, 0), (1, 0)]
     example = from_text("我们今天去北京，你呢？")
     coarse = words(example.text, ("我们今天", O), ("去北京", C), ("你呢", Q))
     fine = words(example.text, *((sign, {"京": C, "呢": Q}.get(sign, O)) for sign in "我们今天去北京你呢"))
-    assert counts_of(example, coarse).tolist() == counts_of(example, fine).tolist()
-    assert counts_of(example, coarse).sum() == 9
+    assert counts_of(example, coarse) == counts_of(example, fine)
+    assert sum(counts_of(example, coarse).values()) == 9
 
 
 def test_input_is_lower_case_and_without_marks_and_these_mean_what_the_table_says():
@@ -118,19 +114,21 @@ def test_a_model_with_other_labels_is_scored_in_the_labels_of_the_benchmark(sign
 def test_a_mark_inside_a_token_counts_as_one_behind_it_unless_the_token_has_it():
     example = from_tokens(("and/or", O), ("and/so", P))
     given = words(example.text, ("and", C), ("or", O), ("and", C), ("so", P))
-    assert by_pair(counts_of(example, given).sum(axis=0)) == {(O, C): 1, (P, P): 1}
+    assert counts_of(example, given) == {(O, C): 1, (P, P): 1}
     given = words("a?b", ("a", Q), ("b", O), source="input")
-    assert by_pair(counts_of(from_tokens(("a?b", O)), given).sum(axis=0)) == {(O, O): 1}
+    assert counts_of(from_tokens(("a?b", O)), given) == {(O, O): 1}
 
 
 def test_the_last_word_of_each_text_is_counted_apart_but_not_where_the_text_was_cut():
     example = from_tokens(*[("word", O)] * 449, ("end", P))
-    (parts,) = evaluation_of(example, words(example.text, *[("word", C)] * 449, ("end", P))).documents
-    assert [part.sum(axis=(1, 2)).tolist() for part in parts] == [[200, 0], [200, 0], [49, 1]]
+    found = evaluation_of(example, words(example.text, *[("word", C)] * 449, ("end", P)))
+    assert found["units"] == [[0, 0, 200], [0, 0, 200], [1, 1, 50]]
+    assert [found["scores"][part]["n_predicted"] for part in ("mid_text", "end_text")] == [449, 1]
     example = from_text("one two. three four.")
     [shorter] = cut([example], 2)
     assert (shorter.text, shorter.labels) == ("one two", [O, P])
-    assert not counts_of(shorter, words(shorter.text, ("one", O), ("two", P)))[1].any()
+    found = evaluation_of(shorter, words(shorter.text, ("one", O), ("two", P)))
+    assert found["scores"]["end_text"]["n_predicted"] == 0
     assert cut([example, example], 5)[1].text == "one"
 
 

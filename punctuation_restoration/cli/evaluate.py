@@ -131,18 +131,27 @@ def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: Fields
     digest = result_files.digest_of(texts, benchmark.casing)
     if earlier:
         result_files.check_same_test(digest, labels.names, earlier)
-    scores_letters = benchmark.casing and not in_own_labels
-    given: Fields = {**options, "truecase": scores_letters}
-    evaluation = evaluate_examples(restore, texts, labels, name, **given)
+    with_letters = benchmark.casing and not in_own_labels
+    given: Fields = {**options, "truecase": with_letters}
+    evaluated = evaluate_examples(restore, texts, labels, name, **given)
     casing = {}
-    if scores_letters:
+    if with_letters:
         told = evaluate_examples(restore, texts, labels, name, with_marks=True, **given)
-        casing = {"reference": told.casing, "model": evaluation.casing}
+        casing = {"reference": told["casing"], "model": evaluated["casing"]}
     settings = {key: getattr(config, key) for key in READ_IN}
     settings |= {**options, "dtype": args.dtype, "limit": args.limit}
     model = str(restore.model.name_or_path)  # the folder, where --model was `fast`
-    signed = {"data_sha256": digest, **result_files.signature(model, settings, str(restore.device))}
-    result = result_files.to_result(evaluation, Path(name).name, benchmark.about, signed, casing)
+    result = {
+        "format": result_files.FORMAT,
+        "benchmark": Path(name).name,
+        "about": benchmark.about,
+        "signature": {
+            "data_sha256": digest,
+            **result_files.signature(model, settings, str(restore.device)),
+        },
+        **evaluated,
+        "casing": casing,  # the scores of letters, by whose marks they stand beside
+    }
     if earlier:
         result["against"] = result_files.compare(result, earlier)
     return result

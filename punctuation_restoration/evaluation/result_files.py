@@ -19,52 +19,13 @@ from typing import Any
 import torch
 import transformers
 
-from punctuation_restoration.evaluation import scores
 from punctuation_restoration.evaluation.examples import Example
-from punctuation_restoration.evaluation.runner import Evaluation
+from punctuation_restoration.evaluation.scores import paired_bootstrap
 from punctuation_restoration.whole_files import write_whole
 
 FORMAT = 4
 Result = dict[str, Any]  # and the parts of one
 PROJECT = Path(__file__).resolve().parents[2]
-
-
-def to_result(
-    evaluation: Evaluation, name: str, about: str, signed: Result, casing: Result
-) -> Result:
-    """One benchmark as JSON can hold it: signature, scores, intervals, calibration, and the counts behind them.
-
-    `signed` is the signature with the `data_sha256`; `casing` has the scores of letters, by whose marks they stand
-    beside; empty where they are not scored.
-    """
-    names, counts = evaluation.label_names, evaluation.counts
-    unit, numbers = scores.units_of(evaluation.documents)
-    overall, *marks = scores.bootstrap(numbers).tolist()
-    intervals = {"micro": overall, "marks": dict(zip(names[1:], marks, strict=True))}
-    return {
-        "format": FORMAT,
-        "benchmark": name,
-        "about": about,
-        "signature": signed,
-        "label_names": list(names),
-        "n_documents": len(evaluation.documents),
-        "scores": scores.score(counts, names),
-        "intervals_95": {"unit": unit, "n_units": len(numbers), **intervals},
-        # Bins by score: how many decisions, how many of them right, the sum of their scores; and the error of all.
-        "calibration": {
-            decisions: {
-                "n": bins[0].astype(int).tolist(),
-                "n_right": bins[1].astype(int).tolist(),
-                "score_sums": bins[2].round(6).tolist(),
-                "expected_calibration_error": scores.calibration_error(bins),
-            }
-            for decisions, bins in evaluation.calibration.items()
-        },
-        "casing": casing,
-        "confusion": counts.sum(axis=(0, 1)).tolist(),  # rows: reference, columns: predicted
-        # Of every unit of the intervals how many marks are right, in the reference, and predicted.
-        "units": numbers[:, 0].tolist(),
-    }
 
 
 def read_result(path: Path) -> Result:
@@ -92,7 +53,7 @@ def check_same_test(data_sha256: str, label_names: Sequence[str], earlier: Resul
 def compare(result: Result, earlier: Result) -> Result:
     """How much better a result is than an earlier one on the same test, and which one that was."""
     signed = {key: earlier["signature"][key] for key in ("model", "model_sha256", "commit")}
-    return {**signed, **scores.paired_bootstrap(result["units"], earlier["units"])}
+    return {**signed, **paired_bootstrap(result["units"], earlier["units"])}
 
 
 def write_result(result: Result, path: Path) -> None:

@@ -1,6 +1,6 @@
 """Runs the pipeline over the examples of one benchmark: its words -> one predicted label a unit of the reference.
 
-Takes a pipeline as users get it and examples, gives counts of marks by block, calibration, and scores of capitals.
+Takes a pipeline as users get it and examples, gives scores of marks and capitals, as results hold them.
 Knows nothing about files or tables.
 
 A word's mark belongs to the unit in which the word ends. The other units of a word have no mark and no score, since
@@ -12,7 +12,6 @@ nothing was decided there. A word changes its letters where its lower case is so
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,28 +21,11 @@ from punctuation_restoration.evaluation.examples import Example, LabelSet
 from punctuation_restoration.evaluation.scores import (
     count_labels,
     count_reliability,
+    evaluated,
     mark_score,
 )
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
 from punctuation_restoration.pipeline.edits import edited
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What one benchmark showed."""
-
-    label_names: Sequence[str]  # the labels scored, the no-mark label first
-    documents: Sequence[np.ndarray]  # of each the counts (blocks, 2, M, M) of its blocks of words
-    # Bins (3, 15) of the scores of "all_words", and of "marks" that are written.
-    calibration: Mapping[str, np.ndarray]
-    # `mark_score` of the words whose letters change, each right if all its letters are, and `"n_words"`, the number of
-    # words whose letters the reference tells.
-    casing: Mapping[str, Any]
-
-    @property
-    def counts(self) -> np.ndarray:
-        """Those (blocks, 2, M, M) of all documents."""
-        return np.concatenate(self.documents)
 
 
 def evaluate_examples(
@@ -54,11 +36,14 @@ def evaluate_examples(
     *,
     with_marks: bool = False,
     **settings: Any,
-) -> Evaluation:
+) -> dict[str, Any]:
     """Run the pipeline over the texts and compare with the reference, in the labels of a set.
 
     `title` names the progress bar; `settings` are keywords for the pipeline, such as `marks` or `truecase`. With
     `with_marks` it is told the label of every word, and writes the marks of the reference.
+
+    Gives `evaluated`, and in `"casing"` `mark_score` of the words whose letters change, each right if all its letters
+    are, with `"n_words"`, the number of words whose letters the reference tells.
     """
     documents = []
     decided = []  # of each word its score, whether its label is right, and whether that is a mark
@@ -88,7 +73,7 @@ def evaluate_examples(
         "marks": count_reliability(all_scores[marks], is_right[marks]),
     }
     casing = {"n_words": int(letters[3]), **mark_score(letters[:3])}
-    return Evaluation(label_set.names, documents, calibration, casing)
+    return {**evaluated(label_set.names, documents, calibration), "casing": casing}
 
 
 def known_marks(restore: Any, example: Example) -> dict[str, Any]:

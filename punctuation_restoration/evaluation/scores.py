@@ -12,7 +12,7 @@ no-mark label first: of every word but the last of each text; and of the last wo
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -166,6 +166,42 @@ def compute_metrics(label_names: Names) -> Callable[[Any], Metrics]:
         return metrics(evaluated.label_ids.tolist(), logits.argmax(axis=-1).tolist(), label_names)
 
     return compute
+
+
+def evaluated(
+    label_names: Names, documents: Sequence[np.ndarray], calibration: Mapping[str, np.ndarray]
+) -> dict[str, Any]:
+    """What results hold of one benchmark: scores, intervals, calibration, and the counts behind them.
+
+    Args:
+        label_names: those scored, the no-mark label first.
+        documents: of each the counts (blocks, 2, M, M) of its blocks of words.
+        calibration: bins (3, `N_BINS`) of `"all_words"`, and of `"marks"` that are written.
+    """
+    counts = np.concatenate(documents)
+    unit, numbers = units_of(documents)
+    overall, *marks = bootstrap(numbers).tolist()
+    intervals = {"micro": overall, "marks": dict(zip(label_names[1:], marks, strict=True))}
+    return {
+        "label_names": list(label_names),
+        "n_documents": len(documents),
+        "scores": score(counts, label_names),
+        "intervals_95": {"unit": unit, "n_units": len(numbers), **intervals},
+        # Bins by score: how many decisions, how many of them right, the sum of their scores; and the error of all.
+        "calibration": {
+            decisions: {
+                "n": bins[0].astype(int).tolist(),
+                "n_right": bins[1].astype(int).tolist(),
+                "score_sums": bins[2].round(6).tolist(),
+                "expected_calibration_error": calibration_error(bins),
+            }
+            for decisions, bins in calibration.items()
+        },
+        "casing": {},
+        "confusion": counts.sum(axis=(0, 1)).tolist(),  # rows: reference, columns: predicted
+        # Of every unit of the intervals how many marks are right, in the reference, and predicted.
+        "units": numbers[:, 0].tolist(),
+    }
 
 
 def units_of(documents: Sequence[np.ndarray]) -> tuple[str, np.ndarray]:
