@@ -120,8 +120,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command: 0 if all went well, 1 after an error message. A wrong command line ends with 2."""
     from .cli.commands import finish
 
-    about = (__doc__ or "").partition("\n\n")[0]
-    parser = argparse.ArgumentParser(prog="punctuation-restoration export", description=about)
+    parser = argparse.ArgumentParser(
+        prog="punctuation-restoration export",
+        description="Write a model's folder as the Hub holds it, and upload it if asked to.",
+    )
     add = parser.add_argument
     add("--output", type=Path, required=True, help="folder to write")
     add(

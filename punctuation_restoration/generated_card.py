@@ -14,6 +14,7 @@ from .default_models import OUR_MODELS, hub_name
 
 ORIGIN_FILE = "training.json"
 TERMS_FILE = "GEMMA_TERMS_OF_USE.txt"
+Fields = dict[str, Any]  # of what training noted, or of a card
 LAST_LINE = re.compile(r"\n<!-- written by export, [0-9a-f]{16}: an edited README is kept -->\n\Z")
 CARD = """---
 {head}
@@ -58,7 +59,7 @@ only non-commercial research.
 OTHERS = "\nThe weights were made from `{base}`, whose licence holds for them too.\n"
 
 
-def origin_of(start: str) -> dict[str, Any]:
+def origin_of(start: str) -> Fields:
     """What is known of the model or encoder that a training starts from: `base_model`, a Hub id, and its `license`."""
     ours, readme = hub_name(start), Path(start, "README.md")
     if ours or not Path(start).exists():
@@ -71,14 +72,14 @@ def origin_of(start: str) -> dict[str, Any]:
     return {key: noted[key] for key in ("base_model", "license") if isinstance(noted.get(key), str)}
 
 
-def read_origin(folder: str) -> dict[str, Any]:
+def read_origin(folder: str) -> Fields:
     """What the training of the model in a folder noted; empty if it noted nothing."""
     path = Path(folder, ORIGIN_FILE)
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def written_card(
-    origin: Mapping[str, Any], labels: Sequence[Mapping[str, str]], repository: str, has_terms: bool
+    origin: Fields, labels: Sequence[Mapping[str, str]], repository: str, has_terms: bool
 ) -> str:
     """The README of a model, signed, so that an edit is known.
 
@@ -92,7 +93,7 @@ def written_card(
 
     base = origin.get("base_model")
     is_ours = base in OUR_MODELS
-    licence: dict[str, Any] = {"license": "cc-by-nc-4.0" if is_ours else origin.get("license")}
+    licence: Fields = {"license": "cc-by-nc-4.0" if is_ours else origin.get("license")}
     if has_terms:
         licence = {
             "license": "other",
@@ -125,7 +126,7 @@ def written_card(
     return signed(card)
 
 
-def _results(origin: Mapping[str, Any], marks: Mapping[str, str]) -> str:
+def _results(origin: Fields, marks: Mapping[str, str]) -> str:
     """What a model was trained from, and its F1 by language and mark; `marks` are as they are shown, by label."""
     before = origin.get("validation_before", {}).get("languages", {})
     rows = [["language", "words", "F1 before", "F1 after", *marks.values()]]

@@ -91,6 +91,4 @@ def add_trust_option(parser: _ActionsContainer) -> None:
 
 def first_line(error: BaseException) -> str:
     """The gist of a long message."""
-    return next(
-        (line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__
-    )
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip()

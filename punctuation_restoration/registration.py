@@ -80,13 +80,9 @@ class Hook(SourceFileLoader):
     """Import hook: loads the modules above as Python does, then does what follows from them."""
 
     @classmethod
-    def find_spec(
-        cls, name: str, path: Any = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        spec = (
-            PathFinder.find_spec(name, path, target) if name in OURS or name in REGISTER else None
-        )
-        if spec is not None and spec.origin is not None:
+    def find_spec(cls, name: str, *where: Any) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, *where) if name in OURS or name in REGISTER else None
+        if spec and spec.origin:
             spec.loader = cls(name, spec.origin)
         return spec
 

@@ -73,7 +73,7 @@ def test_ctrl_c_and_broken_bytes_keep_what_was_said_live(live: Any) -> None:
     for size in (10, 14):  # the broken byte in a reading of its own, and in one with words
         code, _, words, err = live(stdin=Dripping(b"hello you \xff are", size))
         assert (code, words) == (1, "hello you ")
-        assert "standard input: Expected utf-8, got other bytes after 10 characters" in err
+        assert "standard input: Expected utf-8, got other bytes: invalid start byte. Name the encoding" in err
 
 
 @pytest.mark.slow

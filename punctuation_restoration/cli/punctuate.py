@@ -41,8 +41,8 @@ class Job(NamedTuple):
 
     def is_done(self) -> bool:
         """Whether the result is there; a device may be written to again."""
-        is_file = self.target is not None and not is_special(self.target)
-        return is_file and self.target.exists()
+        target = self.target
+        return target is not None and target.exists() and not is_special(target)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,10 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         load = functools.cache(
             lambda: load_pipeline(args.model, args.device, args.options, **construction)
         )
-        if args.live:
-            _restore_live(args, load())
-            return DONE
-        return _restore(args, load)
+        return _restore_live(args, load()) if args.live else _restore(args, load)
     except OptionError as error:
         say(f"{error} See punctuate --help.")
         return WRONG_USE
@@ -74,9 +71,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _restore(args: Namespace, load: Load) -> int:
     jobs, problems = _planned(args)
-    is_typed = args.text is None and not all(job.source for job in jobs) and sys.stdin.isatty()
-    if is_typed and not args.quiet:
-        say("reading from the terminal; end with Ctrl-D")
     for problem in problems:
         say(problem)
     n_done, n_all = 0, len(jobs) + len(problems)
@@ -153,8 +147,12 @@ def _restore_one(
     try:
         if args.text is not None:
             content = f"{args.text}\n".encode("utf-8", "surrogateescape")
+        elif job.source:
+            content = job.source.read_bytes()
         else:
-            content = job.source.read_bytes() if job.source else sys.stdin.buffer.read()
+            if sys.stdin.isatty() and not args.quiet:
+                say("reading from the terminal; end with Ctrl-D")
+            content = sys.stdin.buffer.read()
         transcript, encoding = transcripts.read_bytes(
             content, args.format, name=name, encoding=args.encoding, keys=args.keys
         )
@@ -212,12 +210,12 @@ def _restored(
     return encoding.encode_parts([written])
 
 
-def _restore_live(args: Namespace, restore: Any) -> None:
+def _restore_live(args: Namespace, restore: Any) -> int:
     """Write words from standard input as soon as their marks are decided; an empty line ends an utterance."""
     from ..pipeline.streamer import PunctuationStreamer
 
-    options, encoding = args.options, args.encoding or "utf-8"
-    streamer = PunctuationStreamer(restore, args.look_ahead, **options)
+    encoding = args.encoding or "utf-8"
+    streamer = PunctuationStreamer(restore, args.look_ahead, **args.options)
     encoder = codecs.getincrementalencoder(encoding)()  # writes a byte order mark once
 
     def write(step: Any) -> None:
@@ -233,6 +231,7 @@ def _restore_live(args: Namespace, restore: Any) -> None:
             streamer.committed = ""  # it is written
     finally:  # whatever ends it, all words that came before are written
         write(streamer.flush())
+    return DONE
 
 
 def _utterances(texts: Iterator[str], by_lines: bool) -> Iterator[tuple[str, bool]]:
@@ -283,16 +282,13 @@ def _values_of_json(texts: Iterable[str]) -> Iterator[str]:
 def _heard(encoding: str) -> Iterator[str]:
     """Standard input as text as it comes; bytes of a character that is not complete wait for the rest."""
     read: Callable[[int], bytes] = getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read)
-    n_before = 0
     try:
-        for text in codecs.iterdecode(iter(lambda: read(1 << 16), b""), encoding):
-            n_before += len(text)
-            yield text
+        yield from codecs.iterdecode(iter(lambda: read(1 << 16), b""), encoding)
     except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode(error.encoding)  # read with the wrong byte
-        yield before
-        problem = f"Expected {encoding}, got other bytes after {n_before + len(before):,} characters: {error.reason}."
-        raise FormatError(f"{problem} Name the encoding (--encoding).") from error
+        yield error.object[: error.start].decode(error.encoding)  # read with the wrong byte
+        raise FormatError(
+            f"Expected {encoding}, got other bytes: {error.reason}. Name the encoding (--encoding)."
+        ) from error
 
 
 def _write_out(parts: Iterable[bytes]) -> None:

@@ -50,8 +50,7 @@ class LabelSet:
     @cached_property
     def stops(self) -> list[str]:
         """The labels that end a sentence."""
-        meant = self.mark_labels.items()
-        return sorted({name for mark, name in meant if name and ends_sentence(mark)})
+        return [name for mark, name in self.mark_labels.items() if name and ends_sentence(mark)]
 
     @cached_property
     def outer_marks(self) -> regex.Pattern[str]:

@@ -90,8 +90,8 @@ def digest_of(examples: Sequence[Example], casing: bool = False) -> str:
     digest = hashlib.sha256()
     for example in examples:
         row = [example.id, example.text, example.spans, example.labels, example.ends_text]
-        cased = [[unit.cased for unit in example.units]] if casing else []
-        digest.update(json.dumps(row + cased, ensure_ascii=False).encode("utf-8"))
+        row += [[unit.cased for unit in example.units]] if casing else []
+        digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8"))
     return digest.hexdigest()
 
 
@@ -105,8 +105,7 @@ def shown_model(model: str) -> dict[str, str | None]:
     for path in sorted(folder.iterdir()):
         if path.suffix == ".safetensors" or path.name in ("config.json", "tokenizer.json"):
             digest.update(path.name.encode("utf-8"))
-            with open(path, "rb") as file:
-                hashlib.file_digest(file, lambda: digest)
+            digest.update(path.read_bytes())
     return {"model": shown, "model_sha256": digest.hexdigest()}
 
 

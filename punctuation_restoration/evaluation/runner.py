@@ -66,11 +66,10 @@ def evaluate_examples(
             if cased is not None:
                 written = text[start:end]
                 letters += (written == cased != lower, cased != lower, written != lower, True)
-    all_scores, is_right, is_mark = np.array(decided).reshape(-1, 3).T
-    marks = is_mark.astype(bool)
+    all_words = np.array(decided).reshape(-1, 3).T
     calibration = {
-        "all_words": count_reliability(all_scores, is_right),
-        "marks": count_reliability(all_scores[marks], is_right[marks]),
+        "all_words": count_reliability(*all_words[:2]),
+        "marks": count_reliability(*all_words[:2, all_words[2] > 0]),
     }
     casing = {"n_words": int(letters[3]), **mark_score(letters[:3])}
     return {**evaluated(label_set.names, documents, calibration), "casing": casing}

@@ -24,6 +24,7 @@ BLOCK_WORDS = 200
 MIN_DOCUMENTS = 5  # with fewer documents, blocks of words are drawn
 RATES = ("precision", "recall", "f1")
 N_BINS = 15  # of calibration, as in Guo et al. 2017, section 5
+Scores = dict[str, Any]  # as results hold them
 Metrics = dict[str, float | int | None]
 Names = Sequence[str]  # of labels, the no-mark label first
 Labels = Sequence[int | str]  # names, or indices into them
@@ -68,7 +69,7 @@ def count_labels(
     return counts
 
 
-def score(counts: np.ndarray, label_names: Names) -> dict[str, Any]:
+def score(counts: np.ndarray, label_names: Names) -> Scores:
     """All scores that follow from counts (blocks, 2, M, M), as results hold them; no-mark is never averaged in.
 
     Returns:
@@ -83,15 +84,14 @@ def score(counts: np.ndarray, label_names: Names) -> dict[str, Any]:
     """
     mid_text, end_text = counts.sum(axis=0)
     pairs = mid_text + end_text
-    overall, *marks = map(mark_score, mark_numbers(pairs))
-    rates = np.array([[mark[rate] for rate in RATES] for mark in marks])
-    n_reference = np.array([mark["n_reference"] for mark in marks])
-    n_marks = overall["n_reference"]
+    numbers = mark_numbers(pairs)
+    overall, *marks = map(mark_score, numbers)
+    n_marks, *n_of_each = numbers[:, 1].tolist()
     return {
         "n_words": int(pairs.sum()),
         "micro": overall,
-        "macro": _mean(rates, n_reference > 0),
-        "weighted": _mean(rates, n_reference),
+        "macro": _mean(marks, [n > 0 for n in n_of_each]),
+        "weighted": _mean(marks, n_of_each),
         "marks": dict(zip(label_names[1:], marks, strict=True)),
         "mid_text": mark_score(mark_numbers(mid_text)[0]),
         "end_text": mark_score(mark_numbers(end_text)[0]),
@@ -99,10 +99,10 @@ def score(counts: np.ndarray, label_names: Names) -> dict[str, Any]:
     }
 
 
-def _mean(rates: np.ndarray, weights: np.ndarray) -> dict[str, float]:
-    """The weighted mean of the rates (M - 1, 3) of marks; 0 of none."""
-    means = weights @ rates / max(weights.sum(), 1)
-    return dict(zip(RATES, means.tolist(), strict=True))
+def _mean(marks: Sequence[Scores], weights: Sequence[int]) -> dict[str, float]:
+    """The weighted mean of each rate over marks; 0 of none."""
+    n = max(sum(weights), 1)
+    return {rate: float(np.dot(weights, [mark[rate] for mark in marks]) / n) for rate in RATES}
 
 
 def mark_numbers(pairs: np.ndarray) -> np.ndarray:
@@ -116,7 +116,7 @@ def mark_numbers(pairs: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def mark_score(numbers: np.ndarray) -> dict[str, Any]:
+def mark_score(numbers: np.ndarray) -> Scores:
     """Precision, recall and F1 (0 to 1), and the numbers (3,) of marks they follow from; 0 for a division by 0."""
     n_correct, n_reference, n_predicted = numbers.tolist()
     return {
@@ -170,7 +170,7 @@ def compute_metrics(label_names: Names) -> Callable[[Any], Metrics]:
 
 def evaluated(
     label_names: Names, documents: Sequence[np.ndarray], calibration: Mapping[str, np.ndarray]
-) -> dict[str, Any]:
+) -> Scores:
     """What results hold of one benchmark: scores, intervals, calibration, and the counts behind them.
 
     Args:
@@ -225,7 +225,7 @@ def bootstrap(numbers: np.ndarray) -> np.ndarray:
     return np.percentile(_sampled_f1(numbers), [2.5, 97.5], axis=0).T
 
 
-def paired_bootstrap(new: NumbersOfUnits, earlier: NumbersOfUnits) -> dict[str, Any]:
+def paired_bootstrap(new: NumbersOfUnits, earlier: NumbersOfUnits) -> Scores:
     """How much better one system is than another on the same units, each sample drawn for both alike (Koehn 2004).
 
     Takes of each unit how many marks are right, in the reference, and predicted. Gives `"micro"`, the difference of
