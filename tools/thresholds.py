@@ -21,7 +21,7 @@ from punctuation_restoration.evaluation.scored_texts import load_examples
 from punctuation_restoration.evaluation.scores import calibration_error, count_labels, count_reliability, score
 from punctuation_restoration.loading import load_pipeline
 from punctuation_restoration.pipeline.decisions import Choice, calibrated, decode, make_choice
-from punctuation_restoration.training.validation import best_temperature, likelihood_slope, tune
+from punctuation_restoration.training.validation import best_temperature, tune
 from tools.documents import tell
 
 ReadExample = tuple[Example, list[dict[str, Any]], np.ndarray]  # an example, its words, and (W, M) probabilities
@@ -94,9 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     sets = {name: read_set(name, label_set) for name in args.benchmark}
     labelled = {name: labelled_rows(read, config, label_set) for name, read in sets.items()}
-    temperature = best_temperature(
-        lambda power: sum(likelihood_slope(*pair, power) / len(pair[1]) for pair in labelled.values())
-    )
+    temperature = best_temperature(*labelled.values())
     marked = {name: read_set(name, all_labels) for name in args.further}
     sets, marked = (
         {name: [(*one, calibrated(rows, temperature)) for *one, rows in read] for name, read in part.items()}

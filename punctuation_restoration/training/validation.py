@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,14 +26,14 @@ from punctuation_restoration.data.sampling import CutWindow
 from punctuation_restoration.data.shards import (
     Array,
     Index,
+    Words,
     WordStream,
     check_same_words,
+    joined,
     read_index,
 )
-from punctuation_restoration.evaluation.scores import count_labels, score
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.decisions import (
-    Choice,
     calibrated,
     decode,
     make_choice,
@@ -45,7 +46,10 @@ from punctuation_restoration.pipeline.windows import batches_by_length, windows_
 
 BATCH_PIECES = 4096
 N_SAMPLES = 24  # sentences, of which a run shows three before and after
-LEAST_WORDS, MOST_WORDS = 6, 25  # of each
+LEAST_WORDS, MOST_WORDS = 4, 25  # of each
+TEMPERATURES = np.geomspace(1 / 4, 4, 65).round(
+    3
+)  # that are tried; validation text tells no finer ones apart
 # Thresholds that are tried. A higher one than a half would refuse a mark that is likelier than all others together.
 GRID = tuple(round(0.2 + 0.025 * step, 3) for step in range(13))  # 0.2 to 0.5
 N_ROUNDS = 3
@@ -94,22 +98,22 @@ class Validation:
                     path = Path(shard["file"])
                     self.windows += source_windows(path, self.slots, n_words, language)
                     n_words = max(0, n_words - shard["n_words"])
-        self.samples = sample_sentences(self.windows, self.slots)
 
     def guessed(self) -> tuple[str, float]:
         """The commonest mark, as it is written, and the F1 of writing it after every word: for scale."""
         labels = self.slots.config.labels
-        true = np.concatenate([window.words.labels[window.scored] for window in self.windows])
-        n_marks = np.bincount(true[true > 0], minlength=len(labels))
-        mark = int(n_marks.argmax())
-        f1 = 200 * n_marks[mark] / (len(true) + n_marks.sum())
-        return labels[mark]["before"] + labels[mark]["after"], float(f1)
+        true = scored_words(self.windows).labels
+        n_marks = np.bincount(true, minlength=len(labels))[1:]
+        mark = 1 + int(n_marks.argmax())
+        f1 = f1_of(true, np.full_like(true, mark))
+        return labels[mark]["before"] + labels[mark]["after"], f1
 
     def restored_samples(self, model: Any) -> list[str]:
         """The sample sentences as users get them from a model."""
         was_training, tokenizer = model.training, self.slots.tokenizer
         restore = PunctuationRestorationPipeline(model.eval(), tokenizer, device=model.device)
-        restored = [result["text"] for result in restore(self.samples)]
+        sentences = sample_sentences(self.windows, self.slots)
+        restored = [result["text"] for result in restore(sentences)]
         model.train(was_training)
         return restored
 
@@ -123,50 +127,59 @@ class Validation:
         return Reading(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
 
 
-def scores_of(
-    reading: Reading | None, names: Sequence[str], choice: Choice | None = None
-) -> Scores:
+def f1_of(true: Array, predicted: Array) -> float:
+    """Micro-F1 of labels (n,), of which those above 0 are marks, in points of 100; 0 without any."""
+    n_right = int(((true == predicted) & (true > 0)).sum())
+    n_marks = int((true > 0).sum() + (predicted > 0).sum())
+    return 100 * (2 * n_right / max(n_marks, 1))
+
+
+def mean_f1(reading: Reading, true: Array, predicted: Array) -> float:
+    """The mean F1 of all languages, in points of 100, of labels (n,) of what was read."""
+    languages = [reading.languages == language for language in np.unique(reading.languages)]
+    return float(np.mean([f1_of(true[own], predicted[own]) for own in languages]))
+
+
+def scores_of(reading: Reading | None, names: Sequence[str]) -> Scores:
     """Micro-F1 and F1 of each mark by language, in points of 100, and their mean, `mean_f1`; 0 without any words.
 
-    Of the labels with these names, by a choice, or the likeliest. Where casings are known also `casings_f1`, the F1 of
-    words that have capitals, most first words of sentences left out.
+    Of the likeliest labels, whose names these are. Where casings are known also `casings_f1`, the F1 of words that have
+    capitals, most first words of sentences left out.
     """
     scores: Scores = {"languages": {}, "mean_f1": 0.0}
     if reading is None:
         return scores
-    labels, predicted = reading.labels, reading.probabilities.argmax(-1)
-    if choice:
-        labels, predicted = choice.goes_to[labels], decode(reading.probabilities, choice)[0]
+    likeliest = reading.probabilities.argmax(-1)
     for language in np.unique(reading.languages).tolist():
         own = reading.languages == language
-        scored = score(count_labels(labels[own].tolist(), predicted[own].tolist(), names), names)
-        f1s = {"f1": scored["micro"], **scored["marks"]}
-        row = {name: 100 * rates["f1"] for name, rates in f1s.items()}
-        scores["languages"][language] = {**row, "n_words": scored["n_words"]}
-    scores["mean_f1"] = float(np.mean([row["f1"] for row in scores["languages"].values()]))
+        true, predicted = reading.labels[own], likeliest[own]
+        row = {"f1": f1_of(true, predicted), "n_words": len(true)}
+        for label, name in enumerate(names[1:], 1):
+            row[name] = f1_of(true == label, predicted == label)
+        scores["languages"][language] = row
+    scores["mean_f1"] = mean_f1(reading, reading.labels, likeliest)
     true, chosen = reading.casings[(reading.casings != NOT_SCORED).all(1)].T
-    if n_capitals := int((true > 0).sum() + (chosen > 0).sum()):
-        scores["casings_f1"] = 200 * int(((true == chosen) & (true > 0)).sum()) / n_capitals
+    if true.any() or chosen.any():
+        scores["casings_f1"] = f1_of(true, chosen)
     return scores
+
+
+def scored_words(windows: Sequence[CutWindow]) -> Words:
+    """The words that are scored, one after the other: those of whole documents."""
+    numbers = [np.arange(len(window.words.labels))[window.scored] for window in windows]
+    parts = zip(windows, numbers, strict=True)
+    return joined(*(window.words.taken(kept) for window, kept in parts))
 
 
 def sample_sentences(windows: Sequence[CutWindow], slots: Any) -> list[str]:
     """Sentences from everywhere in the documents, without their marks, as the encoder reads them."""
-    is_stop = stop_labels(slots.config.labels)
-    sentences = []
-    for window in windows:
-        stops = np.flatnonzero(is_stop[window.words.labels])
-        scored = range(len(window.words.labels))[window.scored]
-        for begin in [0, *(stops[:-1] + 1)]:
-            ends = stops[np.searchsorted(stops, begin + LEAST_WORDS - 1) :][:1] + 1
-            end = min([begin + MOST_WORDS, *ends])
-            if begin in scored:
-                sentences.append((window.words, begin, end))
-    chosen = sentences[:: max(1, len(sentences) // N_SAMPLES)][:N_SAMPLES]
-    decode = slots.tokenizer.decode
+    words = scored_words(windows)
+    ends = np.flatnonzero(stop_labels(slots.config.labels)[words.labels]) + 1
+    sentences = [range(*pair) for pair in pairwise([0, *ends]) if pair[1] - pair[0] >= LEAST_WORDS]
+    pieces, decode = words.pieces(), slots.tokenizer.decode
     return [
-        join_words([decode(ids).strip() for ids in words.pieces()[begin:end]])
-        for words, begin, end in chosen
+        join_words([decode(pieces[number]).strip() for number in sentence[:MOST_WORDS]])
+        for sentence in sentences[:: max(1, len(sentences) // N_SAMPLES)][:N_SAMPLES]
     ]
 
 
@@ -230,25 +243,20 @@ def read_windows(
     return found
 
 
-def likelihood_slope(probabilities: Array, labels: Array, power: float) -> float:
-    """How fast the log-likelihood of the labels (W,) grows with the power that probabilities (W, M) are raised to."""
-    logs = np.log(np.maximum(probabilities, np.finfo(float).tiny))
-    expected = (calibrated(probabilities, 1 / power) * logs).sum(axis=1)
-    return float((logs[np.arange(len(labels)), labels] - expected).sum())
+def best_temperature(*sets: tuple[Array, Array]) -> float:
+    """The one of `TEMPERATURES` under which the labels (W,) of all sets are likeliest; each set counts alike.
 
-
-def best_temperature(slope: Callable[[float], float]) -> float:
-    """The temperature, 1/4 to 4, of the highest likelihood, given its slope by `power = 1 / temperature`, which falls.
-
-    It has three decimal places; 1 where the slope is 0, as it is without text.
+    A set has the probabilities (W, M) of its words, and their labels.
     """
-    if not slope(1.0):
-        return 1.0
-    least, most = 0.25, 4.0
-    for _ in range(20):
-        middle = (least + most) / 2
-        least, most = (middle, most) if slope(middle) > 0 else (least, middle)
-    return round(1 / middle, 3)
+
+    def likelihood(temperature: float) -> float:
+        chances = [
+            np.take_along_axis(calibrated(probabilities, temperature), labels[:, None], axis=1)
+            for probabilities, labels in sets
+        ]
+        return float(sum(np.log(np.maximum(each, np.finfo(float).tiny)).mean() for each in chances))
+
+    return float(max(TEMPERATURES, key=likelihood))
 
 
 def tune(
@@ -281,13 +289,14 @@ def set_tuned(config: Any, reading: Reading | None) -> None:
     config.calibration_temperature, config.thresholds = 1.0, None
     if reading is None:
         return
-    labels, probabilities, names = reading.labels, reading.probabilities, config.label_names
-    temperature = best_temperature(lambda power: likelihood_slope(probabilities, labels, power))
+    names, true = config.label_names, reading.labels
+    temperature = best_temperature((reading.probabilities, true))
     config.calibration_temperature = temperature
-    read = reading._replace(probabilities=calibrated(probabilities, temperature))
+    probabilities = calibrated(reading.probabilities, temperature)
 
     def f1_with(marks: str, given: Thresholds) -> float:
-        return scores_of(read, names, make_choice(config, marks, given))["mean_f1"] / 100
+        choice = make_choice(config, marks, given)
+        return mean_f1(reading, choice.goes_to[true], decode(probabilities, choice)[0]) / 100
 
     basic = [names[index] for index in sorted(set(config.basic_labels) - {0})]
     others = [name for name in names[1:] if name not in basic]
