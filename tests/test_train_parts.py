@@ -16,7 +16,7 @@ from punctuation_restoration.training.building import set_dropout
 from punctuation_restoration.training.losses import total_loss
 from punctuation_restoration.training.optimisation import AveragedWeights, build_optimiser, rate_factor
 from punctuation_restoration.training.precision import choose_format, use_fp32_attention
-from punctuation_restoration.training.settings import TrainingSettings, with_rates
+from punctuation_restoration.training.settings import TrainingSettings, completed
 
 # Two windows, two slots, two labels. Probabilities of label 0: 0.8 and 0.5; 0.25 and (not scored).
 PROBABILITIES = torch.tensor([[[0.8, 0.2], [0.5, 0.5]], [[0.25, 0.75], [0.9, 0.1]]])
@@ -84,15 +84,15 @@ def test_averaged_weights_by_hand() -> None:
     layer.weight.data.fill_(1.0)
     averages = AveragedWeights(layer, decay=0.5)
     layer.weight.data.fill_(2.0)
-    averages.update()  # the first step is taken over
+    averages.update(0)  # the first step is taken over
     layer.weight.data.fill_(4.0)
-    averages.update()  # decay min(0.5, 2/11)
+    averages.update(1)  # decay min(0.5, 2/11)
     expected = 2 + 9 / 11 * (4 - 2)
     with averages.applied():
         assert layer.weight.item() == pytest.approx(expected)
     assert layer.weight.item() == 4.0
     off = AveragedWeights(layer, decay=0.0)
-    off.update()
+    off.update(0)
     with off.applied():
         assert layer.weight.item() == 4.0
 
@@ -160,7 +160,8 @@ def test_attention_under_bf16_autocast_is_computed_in_fp32(kind: str, monkeypatc
 
 @pytest.mark.parametrize(("hidden_size", "rates"), [(384, (2e-4, 4e-4)), (512, (2e-4, 4e-4)), (768, (2e-5, 1e-4))])
 def test_wide_encoders_learn_slowly_unless_told_otherwise(hidden_size: int, rates: tuple[float, float]) -> None:
-    chosen = with_rates(TrainingSettings(), hidden_size)
+    chosen = completed(TrainingSettings(), hidden_size, 100, 1.0, True)
     assert (chosen.encoder_rate, chosen.head_rate) == rates
-    told = with_rates(TrainingSettings(encoder_rate=0.0, head_rate=3e-3), hidden_size)
+    given = TrainingSettings(encoder_rate=0.0, head_rate=3e-3)
+    told = completed(given, hidden_size, 100, 1.0, True)
     assert (told.encoder_rate, told.head_rate) == (0.0, 3e-3)

@@ -1,6 +1,8 @@
 """The model that a run starts from: a punctuation model, perhaps with other labels, or a pretrained encoder."""
 
+import copy
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,14 +26,8 @@ SERVED = (
     "max_window_pieces",
 )  # a checkpoint gets them too
 DROPOUT = 0.1  # of hidden states, where none is asked for
-# Dropout of attention weights, in the classes of transformers: BERT's, ModernBERT's, DistilBERT's, DeBERTa's, MPNet's.
-ATTENTION_DROPOUTS = (
-    ".self.dropout",
-    "attn.out_drop",
-    "attention.dropout",
-    ".self.attn_dropout",
-    "attn.dropout",
-)
+# Dropout of attention weights, by its path in transformers' classes; BERT's `attention.output` has that of states.
+ATTENTION = re.compile(r"\.self\.|attn|attention(?!\.output)")
 
 
 def build_model(
@@ -101,32 +97,29 @@ def with_labels(
 ) -> Any:
     """The model with these labels, in their order; itself where they are its own. A `ValueError` if they do not fit.
 
-    The classifier's rows are copied by name, or by what the label writes if only the name is new. A new label starts
-    from the one that its sign has meant so far (`!` from the period, `、` from the comma), or from "no mark".
+    The classifier's rows are copied by name. A new label starts from the one that its sign has meant so far (`!` from
+    the period, `、` from the comma), or from "no mark": beside it at a tenth of its odds, or in its place.
     """
     old = model.config
     fields = {**old.to_dict(), "labels": labels, "mark_labels": mark_labels}
-    for key in ("id2label", "label2id", "calibration_temperature", "thresholds"):
-        fields.pop(key, None)
+    fields |= {"thresholds": None, "calibration_temperature": 1.0}  # they hold for the old labels
     config: Any = PunctuationRestorationConfig.from_dict(fields)
     if (config.labels, config.mark_labels) == (old.labels, old.mark_labels):
         return model
-    row_of: dict[Any, int] = {}  # by name, and by what a label writes
-    for row, label in enumerate(old.labels):
-        row_of[label["name"]] = row_of[label["before"], label["after"]] = row
     rows, shifts = [], []
     for label in config.labels:
-        written = label["before"], label["after"]
-        known = row_of.get(label["name"], row_of.get(written))
-        meant = old.mark_labels.get("".join(written)[-1:])
-        rows.append(row_of.get(meant, 0) if known is None else known)
-        shifts.append(math.log(FIRST_ODDS) if known is None else 0.0)
-    weights = model.state_dict()
-    weight, bias = (f"classifier.out_proj.{name}" for name in ("weight", "bias"))
-    weights[weight] = weights[weight][rows]
-    weights[bias] = weights[bias][rows] + weights[bias].new_tensor(shifts)
-    grown = PunctuationRestorationModel(config)
-    grown.load_state_dict(weights)
+        name, sign = label["name"], (label["before"] + label["after"])[-1:]
+        meant = old.mark_labels.get(sign) or old.label_names[0]
+        source = name if name in old.label_names else meant
+        rows.append(old.label_names.index(source))
+        is_beside = source != name and source in config.label_names
+        shifts.append(math.log(FIRST_ODDS) if is_beside else 0.0)
+    grown = copy.deepcopy(model)
+    grown.config, config.encoder_config = config, grown.encoder.config
+    layer = grown.classifier.out_proj
+    layer.out_features = len(rows)
+    layer.weight = torch.nn.Parameter(layer.weight.detach()[rows])
+    layer.bias = torch.nn.Parameter(layer.bias.detach()[rows] + torch.tensor(shifts))
     return grown
 
 
@@ -189,30 +182,25 @@ def learn_casings(model: Any, index: Index, is_asked: bool) -> None:
 
 
 def set_dropout(model: Any, share: float | None) -> None:
-    """Set the encoder's dropout of hidden states, not of attention weights: slow on a CPU. With 0 there is none.
+    """Set the encoder's dropout of hidden states, and none of attention weights, where it is slow on a CPU.
 
     None is 0.1 where the encoder has any dropout. Elsewhere a share above 0 is a `ValueError`: it would do nothing.
+    With 0 the head has none either.
     """
-    drops = {
-        name: module
-        for name, module in model.encoder.named_modules()
-        if isinstance(module, torch.nn.Dropout)
-    }
-    hidden = [module for name, module in drops.items() if not name.endswith(ATTENTION_DROPOUTS)]
-    if share and not hidden:
+    drops = []
+    # Some encoders call the function, with a share of their own or of their configuration.
+    for name, holder in (*model.encoder.named_modules(), ("", model.encoder.config)):
+        for key, value in vars(holder).items():
+            if isinstance(value, float) and (key == "p" or "dropout" in key):
+                drops.append((holder, key, bool(ATTENTION.search(f"{name}.{key}"))))
+    if share and not any(key == "p" and not is_attention for _, key, is_attention in drops):
         kind = type(model.encoder).__name__
         raise ValueError(
             f"Expected an encoder with dropout for dropout {share}, {kind} has none. Leave it out, and regularise by "
             "label smoothing or a recipe's augmentation."
         )
-    for module in drops.values():
-        module.p = 0.0
-    for module in hidden:
-        module.p = DROPOUT if share is None else share
+    for holder, key, is_attention in drops:
+        hidden = DROPOUT if share is None else share
+        setattr(holder, key, 0.0 if is_attention else hidden)
     if share == 0:
         model.classifier.dropout.p = 0.0
-        # Some encoders call the function, with a share of their own or of their configuration.
-        for holder in (*model.encoder.modules(), model.encoder.config):
-            for key, value in list(vars(holder).items()):
-                if "dropout" in key and isinstance(value, float):
-                    setattr(holder, key, 0.0)

@@ -10,9 +10,8 @@ import json
 import math
 import shutil
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ from punctuation_restoration.training.optimisation import (
     rate_factor,
 )
 from punctuation_restoration.training.reporting import Row, RunReport, last_words, said_of
-from punctuation_restoration.training.settings import Schedule, TrainingSettings
+from punctuation_restoration.training.settings import TrainingSettings
 from punctuation_restoration.training.validation import Scores, Validation, scores_of, set_tuned
 from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
@@ -76,8 +75,7 @@ class TrainingResult:
 class TrainingRun:
     """One run: `train` does the steps that are left. `training.starting` builds it."""
 
-    settings: TrainingSettings
-    schedule: Schedule
+    settings: TrainingSettings  # complete
     out: Path  # folder of the run
     accelerator: Accelerator  # devices, processes and number format
     model: Any  # as it is saved, and as validation reads it
@@ -86,7 +84,6 @@ class TrainingRun:
     validation: Validation
     report: RunReport
     origin: Row  # what the model is made from, kept beside its weights
-    starting_model: Callable[[], Any]  # the model that the run began with
     kept: Row  # state of the checkpoint to resume from, or empty
 
     def __post_init__(self) -> None:
@@ -110,14 +107,16 @@ class TrainingRun:
             compile_layers(self.model.encoder)
         if kept:
             self.optimiser.load_state_dict(kept["optimiser"])
-            self.averages.averaged.load_state_dict(kept["averages"])
+            for average, saved in zip(self.averages.averaged, kept["averages"], strict=True):
+                average.copy_(saved)
         if accelerator.scaler and kept.get("scaler"):
             accelerator.scaler.load_state_dict(kept["scaler"])
 
     def train(self) -> TrainingResult:
         """Do the steps that are left, and save what they made with its thresholds."""
-        if self.validation.windows and not self.state.before:
-            self._score_start()
+        if self.validation.windows and not self.state.step:
+            self.report.tell(f"Scoring the starting model on {self.validation.n_words:,} words.")
+            self.evaluate()
         self._take_steps()
         if self._scored_step != self.state.step:
             self.evaluate()
@@ -128,40 +127,35 @@ class TrainingRun:
         self.report.finish()
         return self._result()
 
-    def _score_start(self) -> None:
-        """Score the starting model, and for scale a guess. It is not counted as the best of the run."""
-        self.report.tell(f"Scoring the starting model on {self.validation.n_words:,} words.")
-        model = self.starting_model().to(self.accelerator.device)
-        scores = scores_of(self.validation.read(model), model.config.label_names)
-        mark, f1 = self.validation.guessed()
-        self.report.tell(
-            f"step 0: {said_of(scores)}; a guess of {mark!r} after every word {f1:.1f}"
-        )
-        self.state.before = {
-            "validation": scores,
-            "restored": self.validation.restored_samples(model),
-        }
-        if not self.state.step:  # else a checkpoint of an earlier version, which kept no scores
-            self._keep_row(self.state.before)
-
     def evaluate(self) -> None:
-        """Score the validation words, keep the best model, and count evaluations without progress."""
+        """Score the validation words, keep the best model, and count evaluations without progress.
+
+        The starting model, scored beside a guess, is not counted as the best of the run.
+        """
+        state = self.state
         # Validation computes as serving does: not compiled.
         with self.averages.applied(), torch.compiler.set_stance("force_eager"):
             self._reading = self.validation.read(self.model)
             self.scores = scores_of(self._reading, self.model.config.label_names)
+            said = f"step {state.step}: {said_of(self.scores)}"
             row: dict[str, Any] = {"validation": self.scores}
             # Without validation words the last model is the best that is known, so that `best` is always there.
-            is_best = not self.scores["languages"] or self.scores["mean_f1"] > self.state.best_f1
-            self.state.n_stale = 0 if is_best else self.state.n_stale + 1
-            if is_best:
-                self.state.best_f1 = self.scores["mean_f1"]
+            is_best = not self.scores["languages"] or self.scores["mean_f1"] > state.best_f1
+            if not state.step:
+                state.before = row
+                mark, f1 = self.validation.guessed()
+                said += f"; a guess of {mark!r} after every word {f1:.1f}"
+            elif is_best:
+                state.best_f1, state.n_stale = self.scores["mean_f1"], 0
+                state.best = row if self.scores["languages"] else None
                 self._save_tuned("best")
+            else:
+                state.n_stale += 1
+            if row in (state.before, state.best):
                 row["restored"] = self.validation.restored_samples(self.model)
-                self.state.best = row if self.scores["languages"] else None
-        self.report.tell(f"step {self.state.step}: {said_of(self.scores)}")
+        self.report.tell(said)
         self._keep_row(row)
-        self._scored_step = self.state.step
+        self._scored_step = state.step
 
     def save(self) -> None:
         """Write a checkpoint of this step and drop old ones."""
@@ -171,7 +165,7 @@ class TrainingRun:
             state = {
                 **asdict(self.state),
                 "optimiser": self.optimiser.state_dict(),
-                "averages": self.averages.averaged.state_dict(),
+                "averages": self.averages.averaged,
                 "scaler": scaler.state_dict() if scaler else None,
             }
             remove_unfinished(folder)  # of a run that was killed
@@ -207,21 +201,20 @@ class TrainingRun:
 
     def _take_steps(self) -> None:
         """The steps that are left. Numbers on the device are read where something is told: to read waits for it."""
-        state, schedule = self.state, self.schedule
-        started = time.perf_counter() - state.seconds
-        before, first_step = replace(state), state.step
+        state, settings = self.state, self.settings
+        started, first_step = time.perf_counter() - state.seconds, state.step
         losses: list[Tensor] = []  # of this process, since the last line of progress
         n_workers = n_workers_beside(self.accelerator.device, self.accelerator.num_processes)
-        told = schedule.log_every, schedule.evaluate_every, schedule.checkpoint_every
+        told = settings.log_every, settings.evaluate_every, settings.checkpoint_every
         self.prepared.train()  # transformers gives loaded models ready to serve, without dropout
-        with self.report.bar(first_step, schedule.max_steps) as bar:
-            for batches in read_ahead(self.source, first_step, schedule.max_steps, n_workers):
-                if schedule.patience and state.n_stale >= schedule.patience:
+        with self.report.bar(first_step, settings.max_steps) as bar:
+            for batches in read_ahead(self.source, first_step, settings.max_steps, n_workers):
+                if settings.patience and state.n_stale >= settings.patience:
                     self.report.tell(
                         f"No better F1 in {state.n_stale} evaluations: the run ends here."
                     )
                     break
-                factor = rate_factor(state.step, schedule.warmup_steps, schedule.max_steps)
+                factor = rate_factor(state.step, settings.warmup_steps, settings.max_steps)
                 for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
                     group["lr"] = rate * factor
                 losses.append(self._take_step(batches))
@@ -229,16 +222,16 @@ class TrainingRun:
                 bar.update()
                 is_first = state.step == first_step + 1  # which tells how long all will take
                 logs, evaluates, saves = (state.step % every == 0 for every in told)
-                if not (is_first or logs or evaluates or saves or state.step == schedule.max_steps):
+                if not (is_first or logs or evaluates or saves or state.step == settings.max_steps):
                     continue
                 loss = self._settle(losses)
                 state.seconds = time.perf_counter() - started
                 if logs or is_first:
-                    self.report.progress(bar, state.step, loss, self._pace(before))
+                    self.report.progress(bar, state.step, loss, self._pace())
                 if logs:
                     rate = self.optimiser.param_groups[0]["lr"]
                     self._keep_row({"loss": round(loss, 4), "rate": rate})
-                    before, losses = replace(state), []
+                    losses = []
                 if evaluates:
                     self.evaluate()
                 if saves:
@@ -258,11 +251,11 @@ class TrainingRun:
             )
         return mean
 
-    def _pace(self, before: RunState) -> str:
-        """How fast it went since the state `before`, and how long all will take."""
+    def _pace(self) -> str:
+        """How fast the run is, and how long it will take."""
         state, minutes = self.state, self.state.seconds / 60
-        pace = (state.n_pieces - before.n_pieces) / (state.seconds - before.seconds)
-        left = minutes * (self.schedule.max_steps / state.step - 1)
+        left = minutes * (self.settings.max_steps / state.step - 1)
+        pace = state.n_pieces / state.seconds
         return f"{pace:.0f} pieces/s, {minutes:.1f} min, {left:.0f} min left"
 
     def _result(self) -> TrainingResult:
@@ -302,7 +295,7 @@ class TrainingRun:
         self.accelerator.clip_grad_norm_(self.prepared.parameters(), MAX_NORM)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
-        self.averages.update()
+        self.averages.update(self.state.step)
         return total
 
     def _loss(self, batch: Batch) -> Tensor:

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 
 import torch
 from torch import nn
-from torch.optim.swa_utils import AveragedModel
 
 from punctuation_restoration.training.settings import TrainingSettings
 
@@ -39,27 +38,22 @@ class AveragedWeights:
 
     def __init__(self, model: nn.Module, decay: float):
         self.decay = decay
-        self.trained = nn.ParameterList(p for p in model.parameters() if p.requires_grad and decay)
-        self.averaged = AveragedModel(self.trained)
+        self.trained = [p for p in model.parameters() if p.requires_grad and decay]
+        self.averaged = [parameter.detach().clone() for parameter in self.trained]
 
     @torch.no_grad()
-    def update(self) -> None:
-        """Take in the parameters after a step."""
-        if not len(self.trained):
-            return
-        # Not by `update_parameters`, which waits for the device: it sends the number of steps there and back.
-        n = int(self.averaged.n_averaged)
-        decay = min(self.decay, (1 + n) / (10 + n)) if n else 0.0
-        averages: list[torch.Tensor] = [*self.averaged.parameters()]
-        torch._foreach_lerp_(averages, [*self.trained], 1 - decay)
-        self.averaged.n_averaged += 1
+    def update(self, n_before: int) -> None:
+        """Take in the parameters after a step, before which `n_before` were taken."""
+        if self.trained:
+            decay = min(self.decay, (1 + n_before) / (10 + n_before)) if n_before else 0.0
+            torch._foreach_lerp_(self.averaged, self.trained, 1 - decay)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
         """The model with averaged weights; the trained ones come back afterwards."""
 
         def swap() -> None:
-            for trained, average in zip(self.trained, self.averaged.parameters(), strict=True):
+            for trained, average in zip(self.trained, self.averaged, strict=True):
                 trained.data, average.data = average.data, trained.data
 
         swap()

@@ -3,17 +3,16 @@
 It takes lines and numbers, and knows nothing of models.
 """
 
-import contextlib
 import importlib.util
 import json
 import sys
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from accelerate import Accelerator
 from tqdm import tqdm
+from transformers.utils import flatten_dict
 
 from punctuation_restoration.whole_files import write_whole, written_whole
 
@@ -37,12 +36,18 @@ def check_trackers(names: Sequence[Any]) -> None:
 
 
 class RunReport:
-    """Says what happens in the folder `out` of a run, once for all processes."""
+    """Says what happens in the folder `out` of a run, once for all processes.
 
-    def __init__(self, out: Path, accelerator: Accelerator, about: Row):
+    What a run that was killed had logged after `step`, from which it goes on, is removed: it comes again.
+    """
+
+    def __init__(self, out: Path, accelerator: Accelerator, about: Row, step: int):
         self.path, self.accelerator = out / LOG_FILE, accelerator
         plain = {name: str(value) for name, value in about.items() if value is not None}
         accelerator.init_trackers(PROJECT, plain)
+        if accelerator.is_main_process and self.path.is_file():
+            lines = [_as_line(row) for row in self.rows() if row["step"] <= step]
+            write_whole(self.path, "".join(lines).encode(), force=True)
 
     def tell(self, line: str) -> None:
         """Print a line; above the bar, where there is one."""
@@ -65,43 +70,29 @@ class RunReport:
         """Add a row of numbers to the log, with its step, and give them to the trackers."""
         if self.accelerator.is_main_process:
             with open(self.path, "a", encoding="utf-8") as file:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-        numbers = flat_numbers(row)
-        self.accelerator.log(numbers, step=int(numbers.pop("step")))
+                file.write(_as_line(row))
+        numbers = {
+            name: value
+            for name, value in flatten_dict(row, delimiter="/").items()
+            if isinstance(value, int | float)
+        }
+        self.accelerator.log(numbers, step=row["step"])
 
     def rows(self) -> list[Row]:
-        """The rows of the log, none before a run; a last line that was cut off is left out."""
-        if not self.path.is_file():
-            return []
-        rows = []
-        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
-            with contextlib.suppress(ValueError):
-                rows.append(json.loads(line))
-        return rows
-
-    def forget_after(self, step: int) -> None:
-        """Remove what a run that was killed had logged after the step from which it goes on: it comes again."""
-        if self.accelerator.is_main_process and (rows := self.rows()):
-            kept = [json.dumps(row, ensure_ascii=False) for row in rows if row["step"] <= step]
-            write_whole(self.path, "".join(f"{line}\n" for line in kept).encode(), force=True)
+        """The rows of the log; a last line that was cut off is left out."""
+        with open(self.path, encoding="utf-8", errors="replace") as lines:
+            return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def finish(self) -> None:
         """Draw the curves, unless a tracker has them."""
         if self.accelerator.log_with:
             self.accelerator.end_training()
-        elif self.accelerator.is_main_process and (rows := self.rows()):
-            draw_curves(rows, self.path.with_name(CURVE_FILE))
+        elif self.accelerator.is_main_process:
+            draw_curves(self.rows(), self.path.with_name(CURVE_FILE))
 
 
-def flat_numbers(row: Row, above: str = "") -> dict[str, float]:
-    """The numbers of a row and of the dictionaries in it, as trackers take them: `validation/languages/en/f1`."""
-    numbers: dict[str, float] = {}
-    for name, value in row.items():
-        if isinstance(value, Mapping):
-            numbers |= flat_numbers(value, f"{above}{name}/")
-        elif isinstance(value, int | float):
-            numbers[above + name] = value
-    return numbers
+def _as_line(row: Row) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"
 
 
 def draw_curves(rows: Sequence[Row], path: Path) -> None:
@@ -110,15 +101,14 @@ def draw_curves(rows: Sequence[Row], path: Path) -> None:
 
     figure = Figure(figsize=(8, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)
-    left.plot(*zip(*((row["step"], row["loss"]) for row in rows if "loss" in row), strict=True))
     left.set(title="loss", xlabel="step")
+    losses = [row for row in rows if "loss" in row]
+    left.plot([row["step"] for row in losses], [row["loss"] for row in losses])
     right.set(title="validation F1", xlabel="step")
-    curves = defaultdict[str, list[tuple[int, float]]](list)
-    for row in rows:
-        for language, scores in row.get("validation", {}).get("languages", {}).items():
-            curves[language].append((row["step"], scores["f1"]))
-    for language, points in curves.items():
-        right.plot(*zip(*points, strict=True), marker=".", label=language)
+    scored = [row for row in rows if "validation" in row]
+    for language in scored[-1]["validation"]["languages"]:
+        f1s = [row["validation"]["languages"][language]["f1"] for row in scored]
+        right.plot([row["step"] for row in scored], f1s, marker=".", label=language)
         right.legend()
     with written_whole(path) as beside:
         figure.savefig(beside, dpi=110)

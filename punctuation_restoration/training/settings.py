@@ -21,7 +21,10 @@ def setting(default: Any, meaning: str, least: float = -inf, most: float = inf) 
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """Everything that decides a run, but for the data and the recipe's sampling."""
+    """Everything that decides a run, but for the data and the recipe's sampling.
+
+    Lengths and rates are None until `completed` chooses those that are left open.
+    """
 
     # What to start from
     encoder: str | None = setting(None, "pretrained encoder to start from, folder or Hub id")
@@ -33,10 +36,8 @@ class TrainingSettings:
     dropout: float | None = setting(
         None, "dropout of hidden states; default: 0.1 in encoders that have any", 0, BELOW_1
     )
-    # How long; what is left open follows from the size of the data, see `schedule_of`
-    max_steps: int | None = setting(
-        None, "steps of the optimiser; default: a few passes over the text", 1
-    )
+    # How long
+    max_steps: int = setting(None, "steps of the optimiser; default: a few passes over the text", 1)
     patience: int | None = setting(
         None, "stop after N evaluations without a better mean F1; default: 5 without --max-steps", 1
     )
@@ -44,16 +45,16 @@ class TrainingSettings:
     pieces_per_batch: int = setting(2048, "pieces in one batch of one process", 1)
     accumulate: int = setting(1, "batches whose gradients are added up in a step", 1)
     # Optimiser
-    encoder_rate: float | None = setting(
+    encoder_rate: float = setting(
         None, "learning rate of the encoder; default: 2e-4, if it is wider than 512 2e-5", 0
     )
-    head_rate: float | None = setting(
+    head_rate: float = setting(
         None, "learning rate of the head; default: 4e-4, for a wide encoder 1e-4", 0
     )
     # A single layer that begins with zeros: at the rate of the head it tells `upper` from `capital` very late.
     casing_rate: float = setting(1e-2, "learning rate of the casing head", 0)
     weight_decay: float = setting(0.01, "weight decay", 0)
-    warmup_steps: int | None = setting(
+    warmup_steps: int = setting(
         None, "steps over which the learning rate rises; default: a tenth of all, at most 200", 0
     )
     average_decay: float = setting(
@@ -72,28 +73,16 @@ class TrainingSettings:
     distil_weight: float = setting(0.5, "share of --teacher-labels in the loss", 0, 1)
     temperature: float = setting(2.0, "temperature of --teacher-labels", 0.01)
     # What is written
-    evaluate_every: int | None = setting(
+    evaluate_every: int = setting(
         None, "steps between evaluations; default: a tenth of all, at most 500", 1
     )
     validation_words: int = setting(6000, "words of each language to evaluate on", 1)
-    checkpoint_every: int | None = setting(
+    checkpoint_every: int = setting(
         None, "steps between checkpoints; default: a tenth of all, at most 500", 1
     )
-    log_every: int | None = setting(
+    log_every: int = setting(
         None, "steps between lines of progress; default: every 25th part, at most 20", 1
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """How long a run takes, and what happens how often: settings that may be left open."""
-
-    max_steps: int
-    patience: int | None
-    warmup_steps: int
-    evaluate_every: int
-    checkpoint_every: int
-    log_every: int
 
 
 # Of a recipe's `model`, and of the call.
@@ -103,9 +92,9 @@ MODEL_KEYS = ("encoder", "layers", "casings")
 def settings_of(given: Mapping[str, Any], recipe: Recipe) -> TrainingSettings:
     """Settings from the recipe, overruled by those given; a `ValueError` for an unknown key or a wrong value."""
     from_model = {key: value for key, value in recipe.model.items() if key in MODEL_KEYS}
-    settings = checked(
-        TrainingSettings, {**from_model, **recipe.training, **given}, "the training settings"
-    )
+    chosen = {**from_model, **recipe.training, **given}
+    told = {key: value for key, value in chosen.items() if value is not None}
+    settings = checked(TrainingSettings, told, "the training settings")
     for own in fields(TrainingSettings):
         value, (least, most) = getattr(settings, own.name), own.metadata["range"]
         if isinstance(value, int | float) and not least <= value <= most:
@@ -116,29 +105,18 @@ def settings_of(given: Mapping[str, Any], recipe: Recipe) -> TrainingSettings:
     return settings
 
 
-def with_rates(settings: TrainingSettings, hidden_size: int) -> TrainingSettings:
-    """The settings with learning rates, where they are left open, for an encoder of this width.
+def completed(
+    settings: TrainingSettings, hidden_size: int, n_words: int, pass_steps: float, can_stop: bool
+) -> TrainingSettings:
+    """The settings, and what they leave open, chosen by the size of the model and of the data.
 
-    Wide encoders take the rates of BERT-base (Devlin et al. 2019, A.3). At ten times as much the default model, of
-    width 768, got worse on 20,000 words of a new language, and the fast one, of width 384, better (docs/log.md).
-    """
-    encoder_rate, head_rate = (2e-5, 1e-4) if hidden_size > WIDE else (2e-4, 4e-4)
-    return replace(
-        settings,
-        encoder_rate=encoder_rate if settings.encoder_rate is None else settings.encoder_rate,
-        head_rate=head_rate if settings.head_rate is None else settings.head_rate,
-    )
-
-
-def schedule_of(
-    settings: TrainingSettings, n_words: int, pass_steps: float, can_stop: bool
-) -> Schedule:
-    """What the settings leave open, chosen by the size of the data.
-
-    Up to 50,000 words are read eight times, ten times as many half as often, and so on, but once at least.
+    Up to 50,000 words are read eight times, ten times as many half as often, and so on, but once at least. Wide
+    encoders take the rates of BERT-base (Devlin et al. 2019, A.3). At ten times as much the default model, of width
+    768, got worse on 20,000 words of a new language, and the fast one, of width 384, better (docs/log.md).
 
     Args:
         settings: those given stand.
+        hidden_size: of the encoder.
         n_words: of the text to train on.
         pass_steps: steps that read it once.
         can_stop: whether there is validation text, which then decides when to stop.
@@ -146,7 +124,10 @@ def schedule_of(
     passes = max(1.0, MOST_PASSES * min(1.0, FEW_WORDS / n_words) ** 0.3)
     max_steps = settings.max_steps or ceil(passes * pass_steps)
     tenth = max(1, max_steps // 10)
+    encoder_rate, head_rate = (2e-5, 1e-4) if hidden_size > WIDE else (2e-4, 4e-4)
     chosen: dict[str, Any] = {
+        "encoder_rate": encoder_rate,
+        "head_rate": head_rate,
         "max_steps": max_steps,
         "patience": PATIENCE if can_stop and settings.max_steps is None else None,
         "warmup_steps": min(200, tenth),
@@ -154,5 +135,5 @@ def schedule_of(
         "checkpoint_every": min(500, tenth),
         "log_every": min(20, max(1, max_steps // 25)),
     }
-    given = {name: getattr(settings, name) for name in chosen}
-    return Schedule(**{name: chosen[name] if own is None else own for name, own in given.items()})
+    left_open = {key: value for key, value in chosen.items() if getattr(settings, key) is None}
+    return replace(settings, **left_open)

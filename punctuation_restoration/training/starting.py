@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +35,15 @@ from punctuation_restoration.training.precision import build_accelerator, use_fp
 from punctuation_restoration.training.reporting import RunReport, check_trackers
 from punctuation_restoration.training.settings import (
     MOST_PASSES,
-    Schedule,
     TrainingSettings,
-    schedule_of,
+    completed,
     settings_of,
-    with_rates,
 )
 from punctuation_restoration.training.validation import Validation
 from punctuation_restoration.whole_files import write_whole
 
 AnyPath = str | Path
 SETTINGS_FILE = "settings.json"
-OPEN = ("encoder_rate", "head_rate", *(own.name for own in fields(Schedule)))  # may be left open
 # What may change when a run resumes. Everything else decides what is learned, and stays.
 MAY_CHANGE = (
     "max_steps", "patience", "evaluate_every", "validation_words", "checkpoint_every", "log_every", "dtype", "compile",
@@ -165,14 +162,11 @@ def build_run(
         )
     index = read_index(*folders)
 
-    def built(folder: AnyPath) -> Any:
-        torch.manual_seed(settings.seed)  # a new classifier is drawn
-        return build_model(settings, recipe, index, str(folder), trust_remote_code)
-
-    model = built(resumed or own_start)
-    settings = with_rates(settings, model.get_input_embeddings().embedding_dim)
+    torch.manual_seed(settings.seed)  # a new classifier is drawn
+    model = build_model(settings, recipe, index, str(resumed or own_start), trust_remote_code)
     tokenizer = AutoTokenizer.from_pretrained(resumed or start, trust_remote_code=trust_remote_code)
-    check_same_pieces(index, tokenizer, model.get_input_embeddings().num_embeddings)
+    embeddings = model.get_input_embeddings()
+    check_same_pieces(index, tokenizer, embeddings.num_embeddings)
     slots = SlotEncoder(tokenizer, model.config)
     freeze_layers(model, settings.frozen_layers)
     names = model.config.label_names
@@ -188,14 +182,13 @@ def build_run(
             "Expected validation documents for --patience, got none. Prepare with --validation 0.2."
         )
     n_words = n_train_words(index)
-    schedule = schedule_of(settings, n_words, n_pieces / step_pieces, bool(validation.windows))
-    planned = replace(settings, max_steps=schedule.max_steps)
-    source = batch_source(planned, recipe, index, slots, teacher)
-    about |= {**asdict(settings), **asdict(schedule)}
+    pass_steps, can_stop = n_pieces / step_pieces, bool(validation.windows)
+    settings = completed(settings, embeddings.embedding_dim, n_words, pass_steps, can_stop)
+    source = batch_source(settings, recipe, index, slots, teacher)
+    about |= asdict(settings)
     if accelerator.is_main_process:
         write_whole(out / SETTINGS_FILE, json.dumps(about, indent=1).encode(), force=True)
-    report = RunReport(out, accelerator, about)
-    report.forget_after(kept.get("step", -1))
+    report = RunReport(out, accelerator, about, kept.get("step", -1))
     origin = {
         **origin_of(start),
         "started_from": start,
@@ -205,7 +198,6 @@ def build_run(
     }
     run = TrainingRun(
         settings,
-        schedule,
         out,
         accelerator,
         model,
@@ -214,7 +206,6 @@ def build_run(
         validation,
         report,
         origin,
-        lambda: built(own_start) if resumed else model,
         kept,
     )
     n_trained = model.num_parameters(only_trainable=True)
@@ -225,10 +216,10 @@ def build_run(
     )
     if resumed:
         report.tell(f"Resuming from {resumed} (step {run.state.step}).")
-    passes = schedule.max_steps * step_pieces / n_pieces
+    passes = settings.max_steps / pass_steps
     report.tell(
-        f"{schedule.max_steps:,} steps of {step_pieces:,} pieces read the {n_words:,} words {passes:.1f} times"
-        + (", or fewer where validation stops getting better." if schedule.patience else ".")
+        f"{settings.max_steps:,} steps of {step_pieces:,} pieces read the {n_words:,} words {passes:.1f} times"
+        + (", or fewer where validation stops getting better." if settings.patience else ".")
     )
     if passes > MOST_PASSES + 1:
         report.tell(
@@ -250,8 +241,8 @@ def settings_that_began(
             f"Expected the settings of the run in {path}, could not read them ({error}). Remove that file: the run "
             "then goes on with the settings that you give."
         ) from error
-    left_open = [name for name in OPEN if getattr(settings, name) is None and name in began]
-    settings = replace(settings, **{name: began[name] for name in left_open})
+    left_open = {name: began.get(name) for name, now in asdict(settings).items() if now is None}
+    settings = replace(settings, **left_open)
     for name, now in {**asdict(settings), **about}.items():
         then = began.get(name, now)
         if name not in MAY_CHANGE and now not in (None, then):
