@@ -38,8 +38,9 @@ class AveragedWeights:
 
     def __init__(self, model: nn.Module, decay: float):
         self.decay = decay
-        self.trained = [p for p in model.parameters() if p.requires_grad and decay]
-        self.averaged = [parameter.detach().clone() for parameter in self.trained]
+        parameters = model.parameters() if decay else ()
+        self.trained: list[torch.Tensor] = [each for each in parameters if each.requires_grad]
+        self.averaged = [each.detach().clone() for each in self.trained]
 
     @torch.no_grad()
     def update(self, n_before: int) -> None:

@@ -73,7 +73,7 @@ class RunReport:
                 file.write(_as_line(row))
         numbers = {
             name: value
-            for name, value in flatten_dict(row, delimiter="/").items()
+            for name, value in flatten_dict(dict(row), delimiter="/").items()
             if isinstance(value, int | float)
         }
         self.accelerator.log(numbers, step=row["step"])

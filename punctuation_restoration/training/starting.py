@@ -161,7 +161,6 @@ def build_run(
             model=recipe.model,
         )
     index = read_index(*folders)
-
     torch.manual_seed(settings.seed)  # a new classifier is drawn
     model = build_model(settings, recipe, index, str(resumed or own_start), trust_remote_code)
     tokenizer = AutoTokenizer.from_pretrained(resumed or start, trust_remote_code=trust_remote_code)
@@ -189,25 +188,6 @@ def build_run(
     if accelerator.is_main_process:
         write_whole(out / SETTINGS_FILE, json.dumps(about, indent=1).encode(), force=True)
     report = RunReport(out, accelerator, about, kept.get("step", -1))
-    origin = {
-        **origin_of(start),
-        "started_from": start,
-        "languages": index["languages"],
-        "n_words": n_words,
-        "seed": settings.seed,
-    }
-    run = TrainingRun(
-        settings,
-        out,
-        accelerator,
-        model,
-        tokenizer,
-        source,
-        validation,
-        report,
-        origin,
-        kept,
-    )
     n_trained = model.num_parameters(only_trainable=True)
     n_processes = accelerator.num_processes
     report.tell(
@@ -215,7 +195,7 @@ def build_run(
         f"{accelerator.mixed_precision}; {n_trained:,} trained parameters"
     )
     if resumed:
-        report.tell(f"Resuming from {resumed} (step {run.state.step}).")
+        report.tell(f"Resuming from {resumed} (step {kept['step']}).")
     passes = settings.max_steps / pass_steps
     report.tell(
         f"{settings.max_steps:,} steps of {step_pieces:,} pieces read the {n_words:,} words {passes:.1f} times"
@@ -226,7 +206,11 @@ def build_run(
             f"Warning: more than {MOST_PASSES} times mostly teaches a text by heart. Leave out --max-steps, or add "
             "--patience 3."
         )
-    return run
+    languages, seed = index["languages"], settings.seed
+    noted = {"started_from": start, "languages": languages, "n_words": n_words, "seed": seed}
+    origin = {**origin_of(start), **noted}
+    parts = (settings, out, accelerator, model, tokenizer, source, validation, report, origin, kept)
+    return TrainingRun(*parts)
 
 
 def settings_that_began(
@@ -241,7 +225,9 @@ def settings_that_began(
             f"Expected the settings of the run in {path}, could not read them ({error}). Remove that file: the run "
             "then goes on with the settings that you give."
         ) from error
-    left_open = {name: began.get(name) for name, now in asdict(settings).items() if now is None}
+    left_open: dict[str, Any] = {
+        name: began.get(name) for name, now in asdict(settings).items() if now is None
+    }
     settings = replace(settings, **left_open)
     for name, now in {**asdict(settings), **about}.items():
         then = began.get(name, now)
