@@ -5,6 +5,7 @@ text ── words, marks ──> spoken words, label names ── slots ──> 
 
 import functools
 import itertools
+import re
 import signal
 from bisect import bisect_right
 from collections import deque
@@ -31,6 +32,7 @@ from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.words import WordFinder
 
 N_AHEAD = 64  # documents sent before the first comes back
+_BEFORE_CLITIC = re.compile(rf"(?<=\S)\n? (?=(?:{'|'.join(CLITICS)})(?!\S))", re.IGNORECASE)
 Job = tuple[SourceDocument, Source]
 speller = functools.cache(NumberSpeller)  # by language and shares
 
@@ -91,25 +93,17 @@ class Converter:
 
     def labelled(self, document: SourceDocument) -> tuple[list[str], list[str]]:
         """The words of a label file, found as in any text, without marks, and the label of the last token of each."""
-        no_mark = self.config.label_names[0]
-        tokens: list[str] = []  # with their clitics
-        names: list[str] = []
-        for token, name in zip(document.words, document.labels, strict=True):
-            if token.lower() in CLITICS and tokens:
-                tokens[-1] += token
-                names[-1] = name if name != no_mark else names[-1]
-            else:
-                tokens.append(token)
-                names.append(name)
+        no_mark, tokens = self.config.label_names[0], document.words
         # A line end after a mark: no Han word reaches over one.
-        lines = [
-            token + "\n" * (name != no_mark) for token, name in zip(tokens, names, strict=True)
-        ]
-        text = join_words(lines)
+        named = zip(tokens, document.labels, strict=True)
+        lines = [token + "\n" * (name != no_mark) for token, name in named]
+        text = _BEFORE_CLITIC.sub("", join_words(lines))
         words = self.finder(text)
         ends = [word.end for word in words]
         labels = [no_mark] * len(words)
-        for token, name, start in zip(tokens, names, offsets_of(tokens, text), strict=True):
+        for token, name, start in zip(
+            tokens, document.labels, offsets_of(tokens, text), strict=True
+        ):
             last = bisect_right(ends, start + len(token)) - 1  # the last word that ends by then
             if last >= 0 and ends[last] > start:  # else the token has no word
                 labels[last] = name

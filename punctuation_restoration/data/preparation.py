@@ -99,10 +99,6 @@ def prepare(
         raise ValueError(
             "Expected a tokenizer, got none. Give --tokenizer, or model.encoder in the recipe."
         )
-    if not recipe.sources:
-        raise ValueError(
-            f"Expected one source or more in recipe {recipe.name}, got none. Add a list under 'sources'."
-        )
     config = slot_config(tokenizer, recipe, trust_remote_code)
     pieces = AutoTokenizer.from_pretrained(tokenizer, trust_remote_code=trust_remote_code)
     out = out.resolve()
@@ -233,9 +229,10 @@ def hold_some_out(documents: dict[int, PackedDocument], n_wanted: int) -> Docume
         # The words of each part have another hash, the same for every tokenizer.
         documents[smallest.text_hash], last = (
             smallest._replace(
-                words=words, word_hash=hash_id(f"{smallest.word_hash} {len(words.labels)}")
+                words=smallest.words.taken(index),
+                word_hash=hash_id(f"{smallest.word_hash} {len(index)}"),
             )
-            for words in smallest.words.parted(mark + 1)
+            for index in np.split(np.arange(smallest.n_words), [mark + 1])
         )
         chosen.append(last)
     return chosen
@@ -250,7 +247,7 @@ def check_usable(rows: Sequence[Row], labels: Sequence[Label], are_asked_for: bo
     if not any(row["splits"]["train"]["n_words"] for row in rows):
         why = "; ".join(describe(row, labels) for row in rows)
         raise ValueError(
-            f"Expected usable training words, got none ({why}). Loosen the filters, or add text."
+            f"Expected usable training words, got none ({why}). Add text or sources, or loosen the filters."
         )
     splits = [split for row in rows for split in row["splits"].values()]
     used = {index for split in splits for index in np.flatnonzero(split["n_labels"]).tolist()}

@@ -11,6 +11,7 @@ from dacite import Config, DaciteError, MissingValueError, WrongTypeError, from_
 from punctuation_restoration.data.readers import list_files, plain_stem
 
 LABEL_KEYS = ("labels", "mark_labels")
+ABOVE_0 = ("temperature", "max_passes")  # other numbers of `Sampling` and `Augmentation` are shares
 AnySettings = TypeVar("AnySettings")
 Fields = dict[str, Any]  # of a file, or of a part of it
 Shares = Mapping[int, float]  # by number
@@ -106,14 +107,12 @@ class Recipe:
     def __post_init__(self) -> None:
         sampling, changes = self.sampling, self.augmentation
         names = sorted(source.name for source in self.sources)
-        parts: list[Any] = [self, *resolved_sources(self)]
-        held_out = [(part.validation, part.test) for part in parts]
-        ranged = {**asdict(sampling), **asdict(changes)}
-        temperature, max_passes = ranged.pop("temperature"), ranged.pop("max_passes")
+        held_out: list[Any] = [(own.validation, own.test) for own in resolved_sources(self)]
         outside = {
             name: number
-            for name, number in ranged.items()
-            if isinstance(number, int | float) and not 0 <= number <= 1
+            for name, number in {**asdict(sampling), **asdict(changes)}.items()
+            if isinstance(number, int | float)
+            and not (number > 0 if name in ABOVE_0 else 0 <= number <= 1)
         }
         at_documents = sampling.document_starts + sampling.document_ends
         cut = at_documents + sampling.sentence_ends + sampling.sentence_starts
@@ -129,9 +128,7 @@ class Recipe:
             f"stops from 1 on with shares, got {sampling.stops}": _are_shares(
                 sampling.stops, least=1
             ),
-            f"a temperature above 0, got {temperature}": temperature > 0,
-            f"max_passes above 0, got {max_passes}": max_passes is None or max_passes > 0,
-            f"shares from 0 to 1, got {outside}": not outside,
+            f"{' and '.join(ABOVE_0)} above 0, shares from 0 to 1, got {outside}": not outside,
             f"starts and ends of documents and sentences of 1 at most together, got {cut}": cut
             <= 1,
             "substitute and delete of 1 at most together": changes.substitute + changes.delete <= 1,
@@ -149,15 +146,15 @@ def _are_shares(shares: Shares, least: int) -> bool:
 
 def resolved_sources(recipe: Recipe) -> list[Source]:
     """The sources of a recipe with their whole path, and with its shares where they have none of their own."""
-    sources = []
-    for source in recipe.sources:
-        own: Fields = {
-            "path": str(Path(recipe.root) / source.path),
-            "validation": recipe.validation if source.validation is None else source.validation,
-            "test": recipe.test if source.test is None else source.test,
-        }
-        sources.append(replace(source, **own))
-    return sources
+    return [
+        replace(
+            source,
+            path=str(Path(recipe.root) / source.path),
+            validation=recipe.validation if source.validation is None else source.validation,
+            test=recipe.test if source.test is None else source.test,
+        )
+        for source in recipe.sources
+    ]
 
 
 def text_files(recipe: Recipe) -> list[Path]:

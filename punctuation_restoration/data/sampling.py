@@ -20,6 +20,7 @@ PLACES = ("document_starts", "document_ends", "sentence_ends", "sentence_starts"
 SEARCH_WORDS = 120  # the next sentence start is looked for within this many words
 UTTERANCE_DRAWS = 4096  # utterances drawn for a step; those of similar length are used
 UTTERANCE_SPREAD = 0.85  # no utterance of a step is shorter than this share of the longest
+Generator = np.random.Generator
 
 
 class CutWindow(NamedTuple):
@@ -61,14 +62,15 @@ class WindowSampler:
         self.is_stop = stop_labels(self.index["labels"])  # (M,)
         self.streams: list[WordStream] = []
         weighted_words: list[float] = []
+        of_stream: list[str] = []  # its language
         # Sorted by language: systematic sampling then gives each language its share in every step.
         for row in sorted(self.index["sources"], key=itemgetter("language")):
             for shard in row["splits"]["train"]["shards"]:
                 path = Path(shard["file"])
-                stream = WordStream(path, row["language"], self.teacher_labels(path))
-                self.streams.append(stream)
+                self.streams.append(WordStream(path, self.teacher_labels(path)))
                 weighted_words.append(row["weight"] * shard["n_words"])
-        languages = np.array([stream.language for stream in self.streams])
+                of_stream.append(row["language"])
+        languages = np.array(of_stream)
         self.probabilities = stream_probabilities(
             np.array(weighted_words), languages, self.sampling
         )
@@ -99,11 +101,11 @@ class WindowSampler:
             first, end, is_over = self._drawn_span(stream, room, np.random.default_rng(seed))
         else:
             (first, end), is_over = plan.utterances[row].tolist(), True
-        words = _fitted(stream.words(first, end - first), room, is_over)
+        words = _fitted(stream, first, end, room, is_over)
         is_over = is_over and bool(self.is_stop[words.labels[-1]])
         return CutWindow(words, (*seed, 1), is_over)
 
-    def _utterance_plan(self, step: int, generator: np.random.Generator) -> StepPlan:
+    def _utterance_plan(self, step: int, generator: Generator) -> StepPlan:
         """Utterances of similar length, so that little is padded: one that is drawn sets the length.
 
         Long ones are drawn for this more often, as fewer of them fit into a step: all are as likely over many steps.
@@ -129,14 +131,14 @@ class WindowSampler:
         rows = alike[: max(1, self.pieces_per_step // int(high))]
         return StepPlan(step, longest, stream_ids[rows], utterances[rows])
 
-    def _draw_streams(self, n_windows: int, generator: np.random.Generator) -> Array:
+    def _draw_streams(self, n_windows: int, generator: Generator) -> Array:
         """Systematic sampling: one draw in each of n equal strata of the streams' probabilities."""
         strata = (np.arange(n_windows) + generator.random(n_windows)) / n_windows
         stream_ids = self._edges.searchsorted(strata * self._edges[-1])
         return generator.permutation(np.minimum(stream_ids, len(self.streams) - 1))
 
     def _drawn_span(
-        self, stream: WordStream, room: int, generator: np.random.Generator
+        self, stream: WordStream, room: int, generator: Generator
     ) -> tuple[int, int, bool]:
         """First word and end of at least as many words as fit, and whether the last ones of them count."""
         shares = [getattr(self.sampling, place) for place in PLACES]
@@ -201,20 +203,19 @@ def bounded(probabilities: Array, limits: Array, languages: Array) -> Array:
     return probabilities
 
 
-def _draw(
-    shares: Mapping[int, float], generator: np.random.Generator, size: int | None = None
-) -> Any:
+def _draw(shares: Mapping[int, float], generator: Generator, size: int | None = None) -> Any:
     """Values drawn by their shares: one, or an array of `size`."""
     values = sorted(shares)
     weights = np.array([shares[value] for value in values])
     return generator.choice(values, size, p=weights / weights.sum())
 
 
-def _fitted(words: Words, room: int, keeps_end: bool) -> Words:
+def _fitted(stream: WordStream, first: int, end: int, room: int, keeps_end: bool) -> Words:
     """As many of the first or last words as fit into `room` pieces; one at least, which is cut."""
-    counts = words.piece_counts[::-1] if keeps_end else words.piece_counts
-    n_words = max(1, int(np.cumsum(counts, dtype=np.int64).searchsorted(room, side="right")))
-    first, last = words.parted(len(counts) - n_words if keeps_end else n_words)
-    kept = last if keeps_end else first
-    counts = np.minimum(kept.piece_counts, np.int64(room)).astype(np.uint8)
-    return kept._replace(piece_ids=kept.piece_ids[:room], piece_counts=counts)
+    n_words = min(end - first, stream.n_words)
+    counts = stream.all.piece_counts.take(np.arange(first, first + n_words), mode="wrap")
+    sizes = np.cumsum(counts[::-1] if keeps_end else counts, dtype=np.int64)
+    n_fitting = max(1, int(sizes.searchsorted(room, side="right")))
+    words = stream.words(end - n_fitting if keeps_end else first, n_fitting)
+    counts = np.minimum(words.piece_counts, np.int64(room)).astype(np.uint8)
+    return words._replace(piece_ids=words.piece_ids[:room], piece_counts=counts)

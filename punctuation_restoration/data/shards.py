@@ -49,13 +49,6 @@ class Words(NamedTuple):
     # (n_words, M) uint8, see `data.teacher_labels`; (n_words, 0) where no model has said anything.
     teacher_labels: Array
 
-    def parted(self, n_words: int) -> tuple["Words", "Words"]:
-        """The first `n_words`, and the others."""
-        n_pieces = int(self.piece_counts[:n_words].sum(dtype=np.int64))
-        _, *rows = self
-        first = Words(self.piece_ids[:n_pieces], *(row[:n_words] for row in rows))
-        return first, Words(self.piece_ids[n_pieces:], *(row[n_words:] for row in rows))
-
     def taken(self, index: Array, offsets: Array | None = None) -> "Words":
         """The words of these numbers, in this order; each may come several times.
 
@@ -118,9 +111,8 @@ class WordStream:
     `teacher_labels` are a model's probabilities, see `Words`, or None.
     """
 
-    def __init__(self, path: str | Path, language: str = "", teacher_labels: Array | None = None):
+    def __init__(self, path: str | Path, teacher_labels: Array | None = None):
         self.arrays = open_shard(path)
-        self.language = language
         self.borders = document_borders(self.arrays)
         ids, counts = self.arrays["piece_ids"], self.arrays["piece_counts"]
         self.all = make_words(
