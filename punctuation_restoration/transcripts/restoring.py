@@ -41,8 +41,9 @@ class Sentence:
     text: str
     begins: float | None  # seconds; None where the file has no times
     ends: float | None
-    speaker: str | None = None  # who says it, where the file has a name
-    shown: str = ""  # the text, after the name of another speaker
+    speaker: str | None  # who says it, where the file has a name
+    lead: str  # `MARY: ` or `- ` where another speaker begins
+    words: range  # indices of its words
 
     def row(self) -> dict[str, Any]:
         """As JSON has it: start and end in seconds, and a speaker, where the file has them."""
@@ -50,23 +51,6 @@ class Sentence:
         if self.begins is not None:
             row = {"start": self.begins, "end": self.ends, **row}
         return row if self.speaker is None else {**row, "speaker": self.speaker}
-
-
-@dataclass(slots=True)
-class SpokenWord:
-    """A word, with what opens a bracket or a quote before it."""
-
-    start: int  # of the word in the original text
-    end: int
-    begins: Any  # seconds; None where the file has no times
-    ends: Any
-    text: str  # restored, up to the next word, with a blank where that is apart
-    lead: str  # `MARY: ` or `- ` where another speaker begins
-    is_apart: bool = False  # whether no cue may show it with the word before it
-
-    @property
-    def shown(self) -> str:
-        return self.lead + self.text.lstrip() if self.lead else self.text
 
 
 class Clock:
@@ -123,18 +107,7 @@ class RestoredSpeech:
     @functools.cached_property
     def sentences(self) -> list[Sentence]:
         """Its sentences, in one line each. A text without words (signs, pictures) has none."""
-        sentences: list[Sentence] = []
-        for words in self.spoken_sentences():
-            text = "".join(word.text for word in words).strip()
-            n_before = bisect_right(self.speech.speakers, words[0].start, key=itemgetter(0))
-            speaker = self.speech.speakers[n_before - 1][1] if n_before else None
-            times = self.clock.between(words[0].start, words[-1].end)
-            sentences.append(Sentence(text, *times, speaker, words[0].lead + text))
-        return sentences
-
-    def spoken_sentences(self) -> Iterator[list[SpokenWord]]:
-        """The words of each sentence."""
-        speech, text, words = self.speech, self.speech.text, self.words
+        speech, words = self.speech, self.words
         introductions = dict.fromkeys(speech.turns, "- ")
         for offset, name in speech.speakers:
             introductions[offset] = f"{'speaker ' * name.isdigit()}{name}: ".upper()
@@ -142,27 +115,36 @@ class RestoredSpeech:
             bisect_left(words, offset, key=itemgetter("start")): introduction
             for offset, introduction in introductions.items()
         }
-        begins = 0  # signs before the first word go with it
-        spoken: list[SpokenWord] = []
-        for n, word in enumerate(words):
-            ends = len(text)
-            if n + 1 < len(words):
-                turn = bisect_left(speech.turns, word["end"])
-                start = before_openers(text, word["end"], words[n + 1]["start"])
-                ends = min([start, *speech.turns[turn : turn + 1]])
-            restored = edited_between(text, self.edits, begins, ends)
-            restored = _in_one_line(restored, text[ends : ends + 1])
-            times = self.clock.between(word["start"], word["end"])
-            lead = leads.get(n, "")
-            spoken.append(SpokenWord(word["start"], word["end"], *times, restored, lead))
-            begins = ends
-        for first, end in sentence_ranges(text, self.edits, words, speech.turns, self.stops):
-            yield spoken[first:end]
+        sentences: list[Sentence] = []
+        for first, end in sentence_ranges(speech.text, self.edits, words, speech.turns, self.stops):
+            start = words[first]["start"]
+            n_before = bisect_right(speech.speakers, start, key=itemgetter(0))
+            speaker = speech.speakers[n_before - 1][1] if n_before else None
+            times = self.clock.between(start, words[end - 1]["end"])
+            text = self.in_one_line(first, end).strip()
+            sentences.append(
+                Sentence(text, *times, speaker, leads.get(first, ""), range(first, end))
+            )
+        return sentences
 
+    @functools.cached_property
+    def borders(self) -> list[int]:
+        """Offsets between which each word stands, with what opens a bracket or a quote before it."""
+        text, turns = self.speech.text, self.speech.turns
+        borders = [0]  # signs before the first word go with it
+        for word, following in itertools.pairwise(self.words):
+            turn = bisect_left(turns, word["end"])
+            start = before_openers(text, word["end"], following["start"])
+            borders.append(min([start, *turns[turn : turn + 1]]))
+        return [*borders, len(text)]
 
-def _in_one_line(text: str, following: str) -> str:
-    """Without line ends: between Han characters nothing takes their place, elsewhere a blank."""
-    return re.sub(r"\s+", " ", _HAN_LINE_END.sub("", text + following)).removesuffix(following)
+    def in_one_line(self, first: int, end: int) -> str:
+        """These words restored; line ends between Han characters are left out, others become blanks."""
+        text, stop = self.speech.text, self.borders[end]
+        following = text[stop : stop + 1]
+        restored = edited_between(text, self.edits, self.borders[first], stop)
+        restored = _HAN_LINE_END.sub("", restored + following)
+        return re.sub(r"\s+", " ", restored).removesuffix(following)
 
 
 @dataclass(frozen=True, slots=True)

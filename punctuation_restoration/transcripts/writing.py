@@ -10,7 +10,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 from unicodedata import combining, east_asian_width
 
@@ -18,7 +18,7 @@ from ..pipeline.conventions import known_marks
 from .file_text import Encoding
 from .json_files import json_text
 from .reading import FORMATS
-from .restoring import RestoredSpeech, RestoredTranscript, SpokenWord
+from .restoring import RestoredSpeech, RestoredTranscript
 from .speech import Sound
 
 _CLAUSE_MARKS = "".join(known_marks(",;:—"))
@@ -46,6 +46,22 @@ class CueLimits:
     def __post_init__(self) -> None:
         if min(self.line_width, self.n_lines) < 1 or self.characters_per_second <= 0:
             raise ValueError(f"Expected limits above zero, got {self}.")
+
+
+@dataclass(slots=True)
+class CueWord:
+    """A word of a new cue."""
+
+    start: int  # in the original text
+    begins: Any  # seconds
+    ends: Any
+    text: str  # restored, up to the next word, with a blank where that is apart
+    lead: str  # the name of another speaker, and sounds before the word
+    is_apart: bool  # whether no cue may show it with the word before it
+
+    @property
+    def shown(self) -> str:
+        return self.lead + self.text.lstrip() if self.lead else self.text
 
 
 class Cue(NamedTuple):
@@ -76,7 +92,9 @@ def write_as(
     match file_format:
         case "txt":
             return "".join(
-                sentence.shown + "\n" for speech in speeches for sentence in speech.sentences
+                f"{sentence.lead}{sentence.text}\n"
+                for speech in speeches
+                for sentence in speech.sentences
             )
         case "srt" | "vtt":
             if len(speeches) > 1:
@@ -128,7 +146,7 @@ def _row(restored: RestoredSpeech) -> dict[str, Any]:
     }
 
 
-def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[Cue]:
+def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> Iterator[Cue]:
     """A restored speech in cues.
 
     They are cut at sentence ends, changes of speaker and silence, and inside a sentence where it is long. A cue stays
@@ -138,9 +156,9 @@ def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[Cue]:
         raise ValueError(
             "Expected speech with times to make cues of, got none. Plain text cannot become subtitles."
         )
-    words = _words(restored)
-    cues = _with_sounds(words, restored.speech.sounds)
+    words = _with_sounds(_words(restored), restored.speech.sounds)
     starts = [n for n, word in enumerate(words) if word.is_apart]
+    cues: list[Cue] = []
     ends = 0.0
     for first, end in itertools.pairwise([*starts, len(words)]):
         for part in _split(words[first:end], limits):
@@ -148,67 +166,73 @@ def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> list[Cue]:
             ends = max(begins, part[-1].ends)
             cues.append(Cue(begins, ends, _lines(part, limits) or []))
     cues.sort(key=attrgetter("begins"))
-    for n, cue in enumerate(cues):
-        needed = max(_MIN_SECONDS, sum(map(_width, cue.lines)) / limits.characters_per_second)
-        free_until = cues[n + 1].begins if n + 1 < len(cues) else math.inf
-        ends = max(cue.ends, min(cue.begins + needed, free_until))
-        cues[n] = Cue(round(cue.begins, 3), round(ends, 3), cue.lines)
-    return cues
+    for (begins, ends, lines), following in itertools.zip_longest(cues, cues[1:]):
+        needed = max(_MIN_SECONDS, sum(map(_width, lines)) / limits.characters_per_second)
+        free_until = following.begins if following else math.inf
+        ends = max(ends, min(begins + needed, free_until))
+        yield Cue(round(begins, 3), round(ends, 3), lines)
 
 
-def _words(restored: RestoredSpeech) -> list[SpokenWord]:
+def _words(restored: RestoredSpeech) -> list[CueWord]:
     """The words in the order of the text; cues end with sentences, and where there is silence in one."""
-    words: list[SpokenWord] = []
-    for sentence in restored.spoken_sentences():
-        for word in sentence:
-            word.is_apart = word is sentence[0] or word.begins - words[-1].ends > _PAUSE
-            words.append(word)
+    words: list[CueWord] = []
+    for sentence in restored.sentences:
+        lead = sentence.lead
+        for n in sentence.words:
+            start, end = itemgetter("start", "end")(restored.words[n])
+            begins, ends = restored.clock.between(start, end)
+            is_apart = n == sentence.words[0] or begins - words[-1].ends > _PAUSE
+            text = restored.in_one_line(n, n + 1)
+            words.append(CueWord(start, begins, ends, text, lead, is_apart))
+            lead = ""
     return words
 
 
-def _with_sounds(words: list[SpokenWord], sounds: list[Sound]) -> list[Cue]:
-    """Show sounds beside the word before or after them that their own cue shows, too; gives the others."""
-    alone: list[Cue] = []
+def _with_sounds(words: list[CueWord], sounds: list[Sound]) -> list[CueWord]:
+    """Sounds among the words: beside the word before or after them that their own cue shows, too, else in new cues."""
+    shown: list[CueWord] = []
+    done = 0
     for offset, text, time in sounds:
         begins = time[0] or 0.0
         ends = time[1] or begins
         n = bisect_left(words, offset, key=attrgetter("start"))
-        if n > 0 and words[n - 1].begins >= begins:
-            words[n - 1].text = f"{words[n - 1].text.rstrip()} {text} "
+        shown += words[done:n]
+        done = n
+        if shown and shown[-1].begins >= begins:
+            shown[-1].text = f"{shown[-1].text.rstrip()} {text} "
         elif n < len(words) and words[n].begins < ends:
             words[n].lead += f"{text} "
         else:
-            alone.append(Cue(begins, ends, [text]))
-            if n < len(words):
-                words[n].is_apart = True
-    return alone
+            shown.append(CueWord(offset, begins, ends, text, "", is_apart=True))
+            for word in words[n : n + 1]:
+                word.is_apart = True
+    return shown + words[done:]
 
 
-def _split(words: list[SpokenWord], limits: CueLimits) -> Iterator[list[SpokenWord]]:
+def _split(words: list[CueWord], limits: CueLimits) -> Iterator[list[CueWord]]:
     """A sentence in few parts that fit into a cue, about equally long, after marks where there are any."""
     while _lines(words, limits) is None:
         widths = list(itertools.accumulate(_width(word.shown) for word in words))
-        n_cues = max(2, -(-widths[-1] // (limits.line_width * limits.n_lines)))
-        costs: dict[int, float] = {}
-        for n, width in enumerate(widths[:-1], start=1):
-            if n > 1 and _lines(words[:n], limits) is None:
+        wanted = widths[-1] / max(2, -(-widths[-1] // (limits.line_width * limits.n_lines)))
+        costs: list[float] = []  # of a cut after each word
+        for n, width in enumerate(widths[:-1]):
+            if n and _lines(words[: n + 1], limits) is None:
                 break
-            has_mark = words[n - 1].text.rstrip()[-1:] in _CLAUSE_MARKS
-            costs[n] = abs(width - widths[-1] / n_cues) * (_MARK_COST if has_mark else 1)
-        cut = min(costs, key=costs.__getitem__)
+            has_mark = words[n].text.rstrip()[-1:] in _CLAUSE_MARKS
+            costs.append(abs(width - wanted) * (_MARK_COST if has_mark else 1))
+        cut = costs.index(min(costs)) + 1
         yield words[:cut]
         words = words[cut:]
     yield words
 
 
-def _lines(words: Sequence[SpokenWord], limits: CueLimits) -> list[str] | None:
+def _lines(words: Sequence[CueWord], limits: CueLimits) -> list[str] | None:
     """As few lines as will do, as even as they can be; None where too many are needed. A single word always fits."""
     whole = "".join(word.shown for word in words).strip()
-    total = _width(whole)
-    n_lines = -(-total // limits.line_width)
+    n_lines = -(-_width(whole) // limits.line_width)
     if n_lines <= 1 or len(words) == 1:
         return [whole]
-    for width in range(total // n_lines, limits.line_width + 1):
+    for width in range(_width(whole) // n_lines, limits.line_width + 1):
         lines = [""]
         for word in words:  # fill one line after another
             if lines[-1] and _width(lines[-1] + word.shown) > width:
