@@ -22,7 +22,7 @@ from ..pipeline.edits import Edit, edited_between, follows
 from ..pipeline.items import Times
 from ..pipeline.unspoken import Hidden, audible
 
-Signs = Iterator[tuple[str, Any]]  # letters and other signs, and where each of them is
+Signs = tuple[str, list[Any]]  # a letter and the signs that follow it, and where each of them is
 Span = tuple[int, int]  # start and end, in characters
 Change = tuple[int, int, str]  # start and end in the file, and what is written there
 
@@ -64,13 +64,9 @@ class Run(NamedTuple):
     source_start: int
     source_end: int
 
-    @property
-    def is_plain(self) -> bool:
-        return self.end - self.start == self.source_end - self.source_start
-
     def source_span(self, start: int, end: int) -> Span:
         """Where `text[start:end]`, a part of the run, is in the source."""
-        if not self.is_plain:
+        if self.end - self.start != self.source_end - self.source_start:
             return self.source_start, self.source_end
         shift = self.source_start - self.start
         return start + shift, end + shift
@@ -107,16 +103,9 @@ class Line:
         """The text with blanks in the place of what is not said."""
         return audible(self.text, self.hidden)
 
-    def spelled(self, with_hidden: bool) -> str:
-        """Its letters and signs, small: all of them, or those that are said."""
-        return "".join((self.text if with_hidden else self.spoken).lower().split())
-
-    def signs(self, with_hidden: bool) -> Signs:
-        """The same one by one, each with its index."""
-        small = self.text.replace("İ", "i").lower()  # as long as the text
-        for index, sign in enumerate(self.text if with_hidden else self.spoken):
-            if not sign.isspace():
-                yield small[index], index
+    def small(self, with_hidden: bool) -> str:
+        """The text, or what is said of it, in small letters, as long as it is."""
+        return (self.text if with_hidden else self.spoken).replace("İ", "i").lower()
 
 
 class Said(NamedTuple):
@@ -133,12 +122,12 @@ class Said(NamedTuple):
         start, end, at = self.parts[-1]
         return self.parts[0][2], at + end - start
 
-    def signs(self, with_hidden: bool) -> Signs:
-        """Its letters and signs, small, each with its offset in the text; None where it is hidden."""
+    def offsets(self) -> list[int | None]:
+        """Of each character of the line its offset in the text; None where it is hidden."""
         offsets: list[int | None] = [None] * len(self.line.text)
         for start, end, at in self.parts:
             offsets[start:end] = range(at, at + end - start)
-        return ((sign, offsets[index]) for sign, index in self.line.signs(with_hidden))
+        return offsets
 
 
 @dataclass(slots=True)
@@ -256,45 +245,42 @@ class SpeechBuilder:
         None, and nothing is noted, where the letters differ.
         """
         for with_hidden in (False, True):
-            own = "".join(line.spelled(with_hidden) for line in copies)
-            said = "".join(one.line.spelled(with_hidden) for one in originals)
+            own = "".join(line.small(with_hidden) for line in copies)
+            said = "".join(one.line.small(with_hidden) for one in originals)
             n_own = len(letters(own)) if is_start else None
             if letters(own) == letters(said)[:n_own]:
                 break
         else:
             return None
-        theirs = (sign for one in originals for sign in one.signs(with_hidden))
-        ours = (
-            (sign, (n, index))
-            for n, line in enumerate(copies)
-            for sign, index in line.signs(with_hidden)
-        )
-        pairs: Iterator[Any] = zip(ours, theirs, strict=False)
-        if own != said:
-            pairs = self._paired(ours, theirs, copies)
-        places = ((*place, at) for (_, place), (_, at) in pairs if at is not None)
+        indices = ((n, index) for n, line in enumerate(copies) for index in range(len(line.text)))
+        offsets = itertools.chain.from_iterable(one.offsets() for one in originals)
         ranges = [(0, 0)] * len(copies)
-        for (n, _), group in itertools.groupby(places, lambda pair: (pair[0], pair[2] - pair[1])):
-            stretch = list(group)
-            (_, first, at), (_, last, end) = stretch[0], stretch[-1]
-            self.speech.add_runs(copies[n].cut(first, last + 1, at))
-            ranges[n] = (ranges[n][0] if ranges[n][1] else at, end + 1)
+        pairs = self._paired(_by_letter(own, indices), _by_letter(said, offsets), copies)
+        for (n, shift), group in itertools.groupby(
+            pairs, lambda pair: (pair[0], pair[2] - pair[1])
+        ):
+            stretch = [index for _, index, _ in group]
+            first, end = stretch[0], stretch[-1] + 1
+            self.speech.add_runs(copies[n].cut(first, end, first + shift))
+            ranges[n] = ranges[n][0] if ranges[n][1] else first + shift, end + shift
         return ranges
 
-    def _paired(self, ours: Signs, theirs: Signs, copies: Sequence[Line]) -> Iterator[Any]:
-        """The same letters in both, with the signs after each where they are the same, too.
+    def _paired(
+        self, ours: Iterator[Signs], theirs: Iterator[Signs], copies: Sequence[Line]
+    ) -> Iterator[tuple[int, int, int]]:
+        """The same letters in both, with the signs after each where they are the same, too: copy, index, offset.
 
         Where others follow a letter, the place for the marks of the original is noted.
         """
-        for own, said in zip(_by_letter(ours), _by_letter(theirs), strict=False):
-            if [sign for sign, _ in own] == [sign for sign, _ in said]:
-                yield from zip(own, said, strict=True)
-            elif own and own[0][0].isalnum():
-                yield own[0], said[0]
-                n, index = own[0][1]
-                offsets = [offset for _, offset in said if offset is not None]
-                end = _WORD_END.match(copies[n].text, index + 1)
-                if end and len(offsets) > 1 and not any(sign in _MARKS for sign, _ in own):
+        for (signs, own), (others, said) in zip(ours, theirs, strict=False):
+            n_same = len(signs) if signs == others else signs[:1].isalnum()
+            for (n, index), offset in zip(own[:n_same], said, strict=False):
+                if offset is not None:
+                    yield n, index, offset
+            offsets = [offset for offset in said if offset is not None]
+            if 0 < n_same < len(others) and len(offsets) > 1 and _MARKS.keys().isdisjoint(signs):
+                n, index = own[0]
+                if end := _WORD_END.match(copies[n].text, index + 1):
                     (run,) = copies[n].cut(index, index + 1)
                     source_at = run.source_end + len(end.group())
                     self.speech.runs.extend((offsets[0] + 1, offsets[-1] + 1, source_at, source_at))
@@ -327,12 +313,14 @@ def are_unspaced(signs: str) -> bool:
     return _UNPARTED.match(signs) is not None
 
 
-def _by_letter(signs: Signs) -> Iterator[list[tuple[str, Any]]]:
-    """Each letter with the signs that follow it; first the signs before all letters."""
-    group: list[tuple[str, Any]] = []
-    for sign in signs:
-        if sign[0].isalnum():
-            yield group
-            group = []
-        group.append(sign)
-    yield group
+def _by_letter(text: str, places: Iterable[Any]) -> Iterator[Signs]:
+    """Each letter of a text with the signs that follow it; first the signs before all letters."""
+    signs, at = "", list[Any]()
+    for sign, place in zip(text, places, strict=True):
+        if sign.isalnum():
+            yield signs, at
+            signs, at = "", []
+        if not sign.isspace():
+            signs += sign
+            at.append(place)
+    yield signs, at
