@@ -162,7 +162,8 @@ def _export(output: Path, repository: str | None, **options: Any) -> None:
 
 def check_place(output: Path, source: str, replace: bool, expected: Sequence[str]) -> None:
     """Raises a FileExistsError for a place that may not be replaced, or that holds anything but an earlier export."""
-    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+    names = {path.name for path in output.iterdir()} if output.is_dir() else set()
+    if not names and not output.is_file():
         return
     if source and Path(source).resolve() == output.resolve():
         raise FileExistsError(
@@ -172,8 +173,8 @@ def check_place(output: Path, source: str, replace: bool, expected: Sequence[str
         raise FileExistsError(
             f"Expected a new folder, {output} exists. Name another, or replace it with --force."
         )
-    has_more = any(path.name.startswith(".") for path in output.iterdir())  # such as `.git`
-    if has_more or not all((output / name).is_file() for name in expected):
+    has_more = any(name.startswith(".") for name in names)  # such as `.git`
+    if has_more or not names.issuperset(expected):
         raise FileExistsError(
             f"Expected an earlier export in {output}, it holds something else. Name another folder."
         )

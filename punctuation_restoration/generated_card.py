@@ -136,8 +136,8 @@ def _results(origin: Fields, marks: Mapping[str, str]) -> str:
         cells = ["–" if score is None else f"{score:.1f}" for score in scores]
         rows.append([language, f"{row['n_words']:,}", *cells])
     return RESULTS.format(
-        base=origin.get("base_model") or Path(origin.get("started_from", "")).name,
-        steps=origin.get("steps", 0),
+        base=origin.get("base_model") or Path(origin["started_from"]).name,
+        steps=origin["steps"],
         table="\n".join(f"| {' | '.join(row)} |" for row in rows),
     )
 

@@ -46,7 +46,7 @@ def written_whole(place: Path, replace: bool = True, like: Path | None = None) -
                 os.fsync(file.fileno())
         if whole.is_file() and place.is_file():
             shutil.copymode(place, whole)
-        if like is not None:
+        if like and like.is_file():  # a pipe's mode says nothing
             whole.chmod(whole.stat().st_mode & (like.stat().st_mode | stat.S_IRWXU))
         if place.exists() and not replace:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))

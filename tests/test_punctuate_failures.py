@@ -113,7 +113,6 @@ def test_interrupting_keeps_what_is_done(stand_in: StandIn, command: Command) ->
         ("--cue-lines 0 a.txt", "Expected a number of 1 or more, got '0'"),
         ("--reading-speed fast a.txt", "number of 0.1 or more, got 'fast'"),
         ("--live a.txt", "Expected --live alone"),
-        ("--jieba-dictionary none.txt a.txt", "Expected a file for --jieba-dictionary"),
         ("a.txt -o out c/a.txt", "Expected a place for every file"),
         ("--backend tpu a.txt", "--backend: invalid choice: 'tpu' (choose from"),
         ("--encoding utf8000 a.txt", "Expected --encoding such as utf-8"),
@@ -155,6 +154,7 @@ def test_files_that_cannot_be_read_need_no_model(no_model: None, command: Comman
         ("--model {} --device quantum", 1, "Expected a device that is here, such as cpu, got quantum: "),
         ("--model {} --device cuda:99", 1, "Expected a device that is here, such as cpu, got cuda:99: "),
         ("--model {} --marks COMA", 2, "COMA"),
+        ("--model {} --jieba-dictionary none.txt", 1, "Expected a jieba dictionary in UTF-8"),
     ],
 )
 def test_a_model_or_option_that_cannot_be_is_told(

@@ -63,9 +63,11 @@ def run(name: str, argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "punctuation_restoration":
             raise
-        problem = f"Expected the package {error.name}, which is not installed"
-        what_to_do = f'Run `pip install -e ".[{extra}]"` in the clone of this project'
-        print(f"{name}: {problem}. {what_to_do}.", file=sys.stderr)
+        print(
+            f"{name}: Expected the package {error.name}, which is not installed. "
+            f'Run `pip install -e ".[{extra}]"` in the clone of this project.',
+            file=sys.stderr,
+        )
         return 1
 
 

@@ -60,10 +60,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
             raise OptionError("Expected --text or FILES, got both.")
         args.format = args.format or "txt"
         args.encoding = None  # the command line has its own
-    if args.jieba_dictionary and not Path(args.jieba_dictionary).is_file():
-        raise OptionError(
-            f"Expected a file for --jieba-dictionary, got {args.jieba_dictionary}, where none is."
-        )
     args.files = [file for given in args.files for file in _matching(given)]
     if args.files == [Path("-")]:
         args.files = []  # standard input
@@ -235,9 +231,10 @@ def _keys(given: str) -> dict[str, str]:
     return dict(pairs)
 
 
-def _mark_names(marks: str) -> str | list[str]:
-    is_set = marks in ("basic", "all", "sentence-ends")
-    return marks if is_set else re.findall(r"[^,\s]+", marks)
+def _mark_names(given: str) -> str | list[str]:
+    """A set of marks by its name, or the names of labels."""
+    names = re.findall(r"[^,\s]+", given)
+    return names[0] if len(names) == 1 else names
 
 
 def read_threshold(given: str) -> tuple[str, float]:

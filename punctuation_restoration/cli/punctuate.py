@@ -128,10 +128,16 @@ def _files_below(folder: Path, output: Path | None, problems: list[str]) -> list
         problems.append(_reason(error, error.filename))
 
     for parent, folders, names in os.walk(folder, onerror=note):
-        shown = [name for name in sorted(folders) if name[0] != "."]
-        folders[:] = [name for name in shown if Path(parent, name).resolve() != excluded]
-        known = filter(transcripts.format_of_name, sorted(names))
-        found += [Path(parent, name) for name in known if name[0] != "."]
+        folders[:] = [
+            name
+            for name in sorted(folders)
+            if name[0] != "." and Path(parent, name).resolve() != excluded
+        ]
+        found += [
+            Path(parent, name)
+            for name in sorted(names)
+            if name[0] != "." and transcripts.format_of_name(name)
+        ]
     if not found:
         problems.append(
             f"{folder}: no file in it has a known extension; use --format on single files"
@@ -159,11 +165,10 @@ def _restore_one(
         for speech in transcript.speeches if args.lines and transcript.format == "txt" else ():
             speech.part_lines()
         warnings = [] if args.quiet else transcript.warnings
-        if len(warnings) > MAX_WARNINGS:
-            more = f"and {len(warnings) - MAX_WARNINGS} warnings more"
-            warnings = [*warnings[:MAX_WARNINGS], more]
-        for warning in warnings:
+        for warning in warnings[:MAX_WARNINGS]:
             say(f"{name}: {warning}")
+        if len(warnings) > MAX_WARNINGS:
+            say(f"{name}: and {len(warnings) - MAX_WARNINGS} warnings more")
         with (
             tqdm(
                 total=sum(len(speech.text) for speech in transcript.speeches),
@@ -179,8 +184,7 @@ def _restore_one(
             if job.target is None:
                 _write_out(parts)
             else:
-                like = job.source if job.source and job.source.is_file() else None
-                write_whole(job.target, parts, args.force, like)
+                write_whole(job.target, parts, args.force, like=job.source)
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, get_args
 
 from punctuation_restoration.cli.commands import finish
 from punctuation_restoration.data.readers import list_files
@@ -67,15 +67,16 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     what = "trackers of the run's curves; without one they are drawn into curve.png"
     add("--log-with", nargs="+", choices=("tensorboard", "wandb", "trackio"), help=what)
     for setting in fields(TrainingSettings):
-        choices = get_args(setting.type) if get_origin(setting.type) is Literal else None
-        kind: Any = str if choices else (get_args(setting.type) or [setting.type])[0]
-        read: Any = {"type": kind, "choices": choices}
+        kind, *_ = kinds = get_args(setting.type) or [setting.type]
+        meaning = setting.metadata["help"]
+        read: Any = {"type": kind}
+        if isinstance(kind, str):  # of a Literal
+            read = {"choices": kinds}
         if kind is bool:
             read = {"action": argparse.BooleanOptionalAction}
-        has_default = setting.default is not None and kind is not bool
-        default = f" (default {setting.default})" if has_default else ""
-        name = "--" + setting.name.replace("_", "-")
-        add(name, **read, help=setting.metadata["help"] + default)
+        elif setting.default is not None:
+            meaning += f" (default {setting.default})"
+        add("--" + setting.name.replace("_", "-"), **read, help=meaning)
     return parser.parse_args(argv)
 
 

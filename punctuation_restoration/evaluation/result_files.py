@@ -35,8 +35,9 @@ def read_result(path: Path) -> Result:
         if result["format"] != FORMAT:
             raise ValueError(f"format {result['format']}")
     except (OSError, ValueError, TypeError, KeyError) as error:
-        wanted = f"a result of this evaluate.py in {path}, could not read it: {error}"
-        raise ValueError(f"Expected {wanted}. Evaluate again.") from error
+        raise ValueError(
+            f"Expected a result of this evaluate.py in {path}, could not read it: {error}. Evaluate again."
+        ) from error
     return result
 
 

@@ -82,12 +82,11 @@ def known_marks(restore: Any, example: Example) -> dict[str, Any]:
     """
     config = restore.model.config
     label_of = {label["name"]: config.mark_labels.get(label["after"]) for label in DEFAULT_LABELS}
-    labels = {
-        end: label_of[label] for (_, end), label in zip(example.spans, example.labels, strict=True)
-    }
-    words = restore.find_words(example.text)
-    known = [labels.get(word.end) or config.label_names[0] for word in words]
-    return {"text": example.text, "known": dict(enumerate(known))}
+    ends = (end for _, end in example.spans)
+    labels = dict(zip(ends, map(label_of.get, example.labels), strict=True))
+    words = enumerate(restore.find_words(example.text))
+    known = {index: labels.get(word.end) or config.label_names[0] for index, word in words}
+    return {"text": example.text, "known": known}
 
 
 def align(

@@ -34,9 +34,8 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
     `ValueError` says which file is missing or wrong, or that nothing is left to score.
     """
     benchmark = benchmark_of(name)
-    examples: list[Example] = []
-    if benchmark.held_out:
-        examples = held_out_of_recipe(recipe, benchmark.held_out, label_set)
+    held_out = benchmark.held_out
+    examples = held_out_of_recipe(recipe, held_out, label_set) if held_out else []
     for file in benchmark.files:
         path = bench_root / file
         if not path.exists():
@@ -91,8 +90,8 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet) 
                 documents.append(document)
         bounds = source.filters
         for example in _examples(documents, label_set):
-            n_marks = len(example.labels) - example.labels.count(label_set.names[0])
-            density = n_marks / len(example.labels)
+            is_mark = [label != label_set.names[0] for label in example.labels]
+            density = sum(is_mark) / len(is_mark)
             if bounds.min_marks_per_word <= density <= bounds.max_marks_per_word:
                 examples.append(example)
     return examples
@@ -105,9 +104,9 @@ def _kept_for_test(folder: Path) -> Iterator[SourceDocument]:
     where they were.
     """
     for row in read_index(folder)["sources"]:
-        split = row["splits"].get("test")
-        if split is None:
+        if "test" not in row["splits"]:
             continue
+        split = row["splits"]["test"]
         shards = [open_shard(shard["file"]) for shard in split["shards"]]
         hashes = {number for shard in shards for number in shard["document_hashes"].tolist()}
         # Ids may repeat in a folder; the same text twice was kept once.
@@ -117,9 +116,9 @@ def _kept_for_test(folder: Path) -> Iterator[SourceDocument]:
             if hash_id(document.id) in hashes
         }
         if len(documents) < split["n_documents"]:
-            wanted = f"{split['n_documents']} documents for test of {row['name']} in {row['read_from'][0]}"
             raise ValueError(
-                f"Expected {wanted}, found {len(documents)}. The texts have changed: prepare the data again."
+                f"Expected {split['n_documents']} documents for test of {row['name']} in {row['read_from'][0]}, found "
+                f"{len(documents)}. The texts have changed: prepare the data again."
             )
         yield from documents.values()
 
