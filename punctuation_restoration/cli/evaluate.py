@@ -95,7 +95,7 @@ def evaluate(args: argparse.Namespace) -> None:
 
     # Read first: the new result may replace it.
     compared = args.benchmark if args.against else ()
-    earlier = {n: result_files.read_result(result_path(args.against, n)) for n in compared}
+    earlier = {name: result_files.read_result(result_path(args.against, name)) for name in compared}
     restore = load_pipeline(
         args.model, args.device, dtype=args.dtype, trust_remote_code=args.trust_remote_code
     )

@@ -11,7 +11,7 @@ nothing was decided there. A word changes its letters where its lower case is so
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,9 @@ def evaluate_examples(
     documents = []
     decided = []  # of each word its score, whether its label is right, and whether that is a mark
     letters = np.zeros(4, dtype=np.int64)
-    items = (known_marks(restore, one) if with_marks else one.text for one in examples)
+    items: Iterable[Any] = (example.text for example in examples)
+    if with_marks:
+        items = (known_marks(restore, example) for example in examples)
     results = zip(examples, restore(items, **settings), strict=True)
     size = {"total": len(examples), "unit": " documents"}
     for example, result in tqdm(results, title, **size, disable=None, leave=False):
