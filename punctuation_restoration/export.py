@@ -67,8 +67,12 @@ def export(
             f"Expected a model of type {TASK} in {source}, got one of type {config.model_type}. Train one from it with "
             "train.py, or give the folder of a trained one."
         )
-    safe = {"use_safetensors": True}  # pickled weights are not read
-    restore = load_pipeline(source, "cpu", trust_remote_code=trust_remote_code, model_kwargs=safe)
+    restore = load_pipeline(
+        source,
+        "cpu",
+        trust_remote_code=trust_remote_code,
+        model_kwargs={"use_safetensors": True},  # pickled weights are not read
+    )
     earlier = output / "README.md"
     kept = earlier.read_text(encoding="utf-8") if earlier.is_file() else ""
     bits = stored_bits or config.stored_bits or 16
@@ -76,9 +80,12 @@ def export(
         restore.save_pretrained(folder, stored_bits=8 if bits == 8 else None)
         if bits == 16:
             _store_in_16_bits(folder)
-        has_terms = (folder / TERMS_FILE).is_file()
-        labels, name = restore.model.config.labels, repository or output.name
-        readme = own_readme(source) or written_card(read_origin(source), labels, name, has_terms)
+        readme = own_readme(source) or written_card(
+            read_origin(source),
+            restore.model.config.labels,
+            repository or output.name,
+            has_terms=(folder / TERMS_FILE).is_file(),
+        )
         if kept not in ("", readme) and is_edited(kept):
             print(f"{earlier} has been edited: it stays. Remove it to get a new one.")
             readme = kept

@@ -132,7 +132,7 @@ def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: Fields
     if earlier:
         result_files.check_same_test(digest, labels.names, earlier)
     with_letters = benchmark.casing and not in_own_labels
-    given: Fields = {**options, "truecase": with_letters}
+    given = {**options, "truecase": with_letters}
     evaluated = evaluate_examples(restore, texts, labels, name, **given)
     casing = {}
     if with_letters:

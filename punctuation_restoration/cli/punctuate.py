@@ -201,8 +201,8 @@ def _restored(
     source_format, target_format = (transcripts.format_of_name(str(path)) for path in job)
     is_other = target_format not in (source_format, transcript.format)
     new_format = args.to or (target_format if is_other else None)
-    restore: Any = load() if transcript.speeches else None  # nothing is restored then
-    options: dict[str, Any] = {"on_progress": bar.update, **args.options}
+    restore = load() if transcript.speeches else None  # nothing is restored then
+    options = {"on_progress": bar.update, **args.options}
     if new_format is None:
         return encoding.encode_parts(transcripts.restored_parts(restore, transcript, **options))
     done = transcripts.restore_file(restore, transcript, **options)
