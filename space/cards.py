@@ -88,4 +88,6 @@ class Cards:
         )
         for tab, cards in enumerate(of_tabs):
             for shown in cards:
-                yield tuple(shown if tab == other else gr.skip() for other in range(len(of_tabs)))
+                row = [gr.skip()] * len(of_tabs)
+                row[tab] = shown
+                yield tuple(row)

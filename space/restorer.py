@@ -46,7 +46,6 @@ HUB_REVISION = "v0.1.0"  # of our models, so that their weights do not change un
 MAX_CHARACTERS = 200_000  # of a text, or of the speech in a file; about four hours
 MAX_FILE_BYTES = 5_000_000  # times and keys of JSON included
 BLOCK = 1_500  # letters of a long text that are restored together; then the next visitor has a turn
-LINKED_CHARACTERS = 20_000  # of a text that a link carries
 BEST, QUICK = "accurate", "fast"
 DEFAULTS = ("basic", EXISTING[0], False, 0.0, BEST)  # of the options of a call
 _ESCAPED_DIGIT = re.compile(r"\\ud83a\\udcd([0-6])")  # of a number, in JSON
@@ -172,12 +171,12 @@ class PageRestorer:
     ) -> Iterator[Values]:
         """What the pipeline gives for a text, a long one in parts; between two parts others have their turn."""
         parts = restore.stream_results([text], block=BLOCK, turns=turns, **keywords)
-        while True:
+
+        def following() -> Any:
             with self._turn:
-                part = next(parts, None)
-            if part is None:
-                return
-            yield part
+                return next(parts, None)
+
+        yield from iter(following, None)
 
     def _prepared(
         self, marks: str, existing: str, truecase: bool, threshold: float, model: str
@@ -263,7 +262,6 @@ def _shown(
         n_words=sum(len(speech.words) for speech in speeches),
         name=name,
         encoding=encoding.name + "-sig" * bool(encoding.mark),
-        can_be_linked=file_format == "txt" and len(source) <= LINKED_CHARACTERS,
     )
 
 

@@ -10,7 +10,6 @@ A number is written in signs that nobody else writes and that take no room in a 
 Gradio.
 """
 
-import heapq
 import html
 import json
 import math
@@ -29,7 +28,9 @@ LEAST = 0.05  # what is less probable is no alternative
 FIRST_DIGIT, BASE, N_DIGITS = 0x1E8D0, 7, 7
 NUMBER = re.compile("([\U0001e8d0-\U0001e8d6]{7})")
 # What is underlined before a doubtful mark: a word or two Han characters, and the signs after it.
-LAST_WORD = re.compile(r"(?:[㐀-鿿]{1,2}|[^\s㐀-鿿]{1,40})\Z")
+LAST_WORD = re.compile(r"([㐀-鿿]{1,2}|[^\s㐀-鿿]{1,40}|)\Z")
+
+LINKED_CHARACTERS = 20_000  # of a text that a link carries
 
 EMPTY = (
     "Your text comes here with its marks, in colour. Where the model is not sure it is underlined."
@@ -71,7 +72,6 @@ class Shown(NamedTuple):
     encoding: str = (
         "utf-8"  # of the file's own format; with "-sig" it begins with a byte order mark
     )
-    can_be_linked: bool = False
 
 
 def number_sign(number: int) -> str:
@@ -82,12 +82,12 @@ def number_sign(number: int) -> str:
 def doubtful(words: Sequence[Row]) -> list[int]:
     """Indices of the words whose marks, or lack of one, the model is least sure of: one for ten marks, rounded up."""
     n_shown = math.ceil(sum(word["mark"] != "" for word in words) / SHARE)
-    unsure = {
-        index: word["score"]
+    unsure = [
+        index
         for index, word in enumerate(words)
         if word["source"] == "model" and word["score"] < SURE
-    }
-    return heapq.nsmallest(n_shown, unsure, key=unsure.__getitem__)
+    ]
+    return sorted(unsure, key=lambda index: words[index]["score"])[:n_shown]
 
 
 def alternatives(
@@ -100,14 +100,16 @@ def alternatives(
     scores = Counter[int]()
     for label, target in zip(labels, goes_to, strict=True):
         scores[target] += entry["scores"][label["name"]]
-    signs: list[str] = []
-    names: list[str] = []
-    for n in sorted(scores, key=lambda n: (labels[n]["name"] != entry["label"], -scores[n])):
-        if not signs or (scores[n] >= LEAST and not labels[n]["before"]):
-            name = labels[n]["name"].lower() if n else "no mark"
-            signs.append(written(labels[n]["after"], script))
-            names.append(f"{name} {scores[n]:.0%}")
-    return Choices(signs, names)
+    now = [label["name"] for label in labels].index(entry["label"])
+    chosen = [now]
+    for n, score in scores.most_common():
+        if n != now and score >= LEAST and not labels[n]["before"]:
+            chosen.append(n)
+    signs = [written(labels[n]["after"], script) for n in chosen]
+    names = [labels[n]["name"].lower() if n else "no mark" for n in chosen]
+    return Choices(
+        signs, [f"{name} {scores[n]:.0%}" for name, n in zip(names, chosen, strict=True)]
+    )
 
 
 def first_letter(following: Row, signs: Sequence[str]) -> tuple[int, list[str]] | None:
@@ -133,23 +135,24 @@ def numbered(
     for offset, missing in doubts.items():
         if not missing.choices.signs[0]:
             others.append(make_edit(offset, "", "", "model", "O"))
-    for index, mark in enumerate(others):
-        if not mark["label"] or not follows(mark):
-            continue
-        number, sure = len(choices), Doubt(Choices([mark["inserted"]]))
-        doubt = doubts.get(mark["start"], sure)
-        if doubt.choices.signs[0] != mark["inserted"]:
-            doubt = sure
-        choices.append(doubt.choices)
-        others[index] = _with_number(mark, number)
-        if doubt.letter:
-            offset, letters = doubt.letter
-            as_it_is = make_edit(offset, text[offset], text[offset], "truecase")
-            letter = capitals.get(offset, as_it_is)
-            if letter["inserted"] == letters[0]:
-                choices.append(Choices(letters, of=number))
-                capitals[offset] = _with_number(letter, number + 1)
-    return ascending([*others, *capitals.values()])
+    made = []
+    for mark in others:
+        if mark["label"] and follows(mark):
+            number, sure = len(choices), Doubt(Choices([mark["inserted"]]))
+            doubt = doubts.get(mark["start"], sure)
+            if doubt.choices.signs[0] != mark["inserted"]:
+                doubt = sure
+            choices.append(doubt.choices)
+            if doubt.letter:
+                offset, letters = doubt.letter
+                sign = text[offset]
+                letter = capitals.get(offset) or make_edit(offset, sign, sign, "truecase")
+                if letter["inserted"] == letters[0]:
+                    choices.append(Choices(letters, of=number))
+                    capitals[offset] = _with_number(letter, number + 1)
+            mark = _with_number(mark, number)
+        made.append(mark)
+    return ascending([*made, *capitals.values()])
 
 
 def _with_number(edit: Edit, number: int) -> Edit:
@@ -159,12 +162,13 @@ def _with_number(edit: Edit, number: int) -> Edit:
 def card(result: Shown) -> str:
     """A result, with its buttons."""
     said = "".join(_marked(result.files[result.shown], result.choices))
+    can_be_linked = [*result.files] == ["txt"] and len(result.before) <= LINKED_CHARACTERS
     packed = json.dumps(result._asdict(), ensure_ascii=False)
     n_marks = sum(choice.signs[0] != "" and choice.of is None for choice in result.choices)
     told = f"{_counted(result.n_words, 'word')}, {_counted(n_marks, 'mark')} put in."
     hint = DOUBTS if any(choice.names for choice in result.choices) else SURE_OF_ALL
     return (
-        f'<div class="card" data-result="{html.escape(packed)}">{_tools(result.files, result.can_be_linked)}'
+        f'<div class="card" data-result="{html.escape(packed)}">{_tools(result.files, can_be_linked)}'
         f'<p class="hint">{told} {hint}</p><p class="shown" tabindex="0">{said}</p>'
         f'<p class="before" tabindex="0" hidden>{html.escape(result.before)}</p></div>'
     )
@@ -179,10 +183,11 @@ def _marked(text: str, choices: Sequence[Choices]) -> Iterator[str]:
         choice = choices[number]
         written = html.escape(choice.signs[0])
         if choice.names:
-            word = LAST_WORD.search(before)
-            begins = word.start() if word else len(before)
-            first, *others = (f"{html.escape(name)}</span>" for name in choice.names)
-            listed = "<span>".join([f'<span class="on">{first}', *others])
+            begins = LAST_WORD.search(before).start()  # type: ignore[union-attr]  # it may be empty
+            listed = "".join(
+                f'<span class="{"on" * (index == 0)}">{html.escape(name)}</span>'
+                for index, name in enumerate(choice.names)
+            )
             yield f'{html.escape(before[:begins])}<span class="doubt" role="button" tabindex="0" '
             yield f'data-number="{number}">{html.escape(before[begins:])}<ins>{written}</ins>'
             yield f'<span class="choices" role="tooltip">{listed}</span></span>'

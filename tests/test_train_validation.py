@@ -17,7 +17,7 @@ from punctuation_restoration.modeling.configuration_punctuation import Punctuati
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.batches import batch_source
-from punctuation_restoration.training.building import load_own_model, load_with_slots
+from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.settings import TrainingSettings
 from punctuation_restoration.training.validation import Validation, scores_of, source_windows
 
@@ -75,7 +75,8 @@ def test_the_trainer_example_runs_and_evaluates_as_training_does(
     torch.nn.init.normal_(made["model"].classifier.out_proj.weight, std=3.0)  # so that it writes marks
     made["model"].save_pretrained("final")
     made["tokenizer"].save_pretrained("final")
-    model, slots = load_with_slots("final", "cpu")
+    model = load_own_model("final").eval()
+    slots = SlotEncoder(AutoTokenizer.from_pretrained("final"), model.config)
     validation = Validation(read_index(prepared), slots, 10**6)
     ours = scores_of(validation.read(model), model.config.label_names)["languages"]["en"]
     theirs = made["trainer"].evaluate()

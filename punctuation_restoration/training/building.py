@@ -14,7 +14,6 @@ from punctuation_restoration.data.recipe import Recipe, Sampling
 from punctuation_restoration.data.shards import Index, check_same_words
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettings
 
 # How likely a new mark is at first, beside the one that it starts from: rare, so that the likeliest label stays that.
@@ -79,15 +78,6 @@ def load_own_model(name: str, **settings: Any) -> Any:
         raise ValueError(
             f"Expected a punctuation model at {name!r}, could not load it: {error}"
         ) from error
-
-
-def load_with_slots(
-    name: str, device: str, trust_remote_code: bool = False
-) -> tuple[Any, SlotEncoder]:
-    """A punctuation model of ours, ready to serve, and its slot encoder."""
-    model = load_own_model(name).eval().to(device)
-    tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=trust_remote_code)
-    return model, SlotEncoder(tokenizer, model.config)
 
 
 def with_labels(

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import torch
 from tqdm import tqdm
+from transformers import AutoTokenizer
 
 from punctuation_restoration.data import shards
 from punctuation_restoration.data.teacher_labels import TeacherLabels, as_bytes, claim_folder
 from punctuation_restoration.pipeline.backends import check_device
-from punctuation_restoration.training.building import load_with_slots
+from punctuation_restoration.pipeline.slots import SlotEncoder
+from punctuation_restoration.training.building import load_own_model
 from punctuation_restoration.training.precision import choose_format, use_fp32_attention
 from punctuation_restoration.training.validation import read_windows, source_windows
 
@@ -27,10 +29,12 @@ def write_probabilities(
 ) -> int:
     """Write a model's probabilities of all training documents that `out` lacks. Gives the number of words labelled."""
     check_device(device)
-    model, slots = load_with_slots(name, device, trust_remote_code)
+    model = load_own_model(name).eval().to(device)
+    tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=trust_remote_code)
+    slots = SlotEncoder(tokenizer, model.config)
     index = shards.read_index(*data)
     n_rows = model.get_input_embeddings().num_embeddings
-    shards.check_same_pieces(index, slots.tokenizer, n_rows)
+    shards.check_same_pieces(index, tokenizer, n_rows)
     use_fp32_attention(model)
     names = model.config.label_names
     claim_folder(out, {"model": name, "weights": model.fingerprint(), "labels": names})
@@ -45,9 +49,9 @@ def write_probabilities(
             sizes = np.diff(shards.document_borders(arrays))[:, 0]  # in words
             is_new = np.array([key not in known for key in shards.document_keys(arrays)])
             bar.update(int(sizes[~is_new].sum()))
-            parts = np.cumsum(sizes * is_new) // WORDS_PER_PART  # the part of each document
-            for part in np.unique(parts[is_new]):
-                documents = np.flatnonzero(is_new & (parts == part))
+            new = np.flatnonzero(is_new)
+            parts = np.cumsum(sizes[new]) // WORDS_PER_PART  # the part of each document
+            for documents in (new[parts == part] for part in np.unique(parts)):
                 probabilities = document_probabilities(model, slots, path, documents.tolist())
                 starts = np.cumsum([0, *sizes[documents]])
                 number = len(list(out.glob("part-*.safetensors")))
