@@ -88,7 +88,7 @@ def with_labels(
     """The model with these labels, in their order; itself where they are its own. A `ValueError` if they do not fit.
 
     The classifier's rows are copied by name. A new label starts from the one that its sign has meant so far (`!` from
-    the period, `、` from the comma), or from "no mark": beside it at a tenth of its odds, or in its place.
+    the period, `、` from the comma), or from "no mark": at a tenth of its odds, unless it writes the same.
     """
     old = model.config
     fields = {**old.to_dict(), "labels": labels, "mark_labels": mark_labels}
@@ -98,12 +98,12 @@ def with_labels(
         return model
     rows, shifts = [], []
     for label in config.labels:
-        name, sign = label["name"], (label["before"] + label["after"])[-1:]
-        meant = old.mark_labels.get(sign) or old.label_names[0]
-        source = name if name in old.label_names else meant
-        rows.append(old.label_names.index(source))
-        is_beside = source != name and source in config.label_names
-        shifts.append(math.log(FIRST_ODDS) if is_beside else 0.0)
+        name, written = label["name"], (label["before"], label["after"])
+        meant = old.mark_labels.get("".join(written)[-1:]) or old.label_names[0]
+        source = old.labels[old.label_names.index(name if name in old.label_names else meant)]
+        rows.append(old.labels.index(source))
+        is_old = name == source["name"] or written == (source["before"], source["after"])
+        shifts.append(0.0 if is_old else math.log(FIRST_ODDS))
     grown = copy.deepcopy(model)
     grown.config, config.encoder_config = config, grown.encoder.config
     layer = grown.classifier.out_proj
