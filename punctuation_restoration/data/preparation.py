@@ -281,10 +281,8 @@ def describe(row: Row, labels: Sequence[Label]) -> str:
     parts = []
     for name, split in row["splits"].items():
         part = f"{name} {split['n_documents']:,} documents, {split['n_words']:,} words"
-        if name == "train":
-            marks = zip(labels[1:], split["n_labels"][1:], strict=False)
-            part += "".join(f", {label['name']} {n:,}" for label, n in marks)
-        parts.append(part)
+        marks = zip(labels[1:], split["n_labels"][1:], strict=False)
+        parts.append(part + "".join(f", {label['name']} {n:,}" for label, n in marks))
     skipped = ", ".join(f"{n:,} ({reason})" for reason, n in sorted(row["skipped"].items()))
     if skipped:
         parts.append(f"skipped {skipped}")

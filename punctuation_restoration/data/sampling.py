@@ -134,8 +134,7 @@ class WindowSampler:
     def _draw_streams(self, n_windows: int, generator: Generator) -> Array:
         """Systematic sampling: one draw in each of n equal strata of the streams' probabilities."""
         strata = (np.arange(n_windows) + generator.random(n_windows)) / n_windows
-        stream_ids = self._edges.searchsorted(strata * self._edges[-1])
-        return generator.permutation(np.minimum(stream_ids, len(self.streams) - 1))
+        return generator.permutation(self._edges.searchsorted(strata * self._edges[-1]))
 
     def _drawn_span(
         self, stream: WordStream, room: int, generator: Generator

@@ -334,11 +334,10 @@ def read_hashes(path: str | None) -> frozenset[int]:
         )
     hashes = set()
     for number, line in numbered_lines(Path(path)):
-        text = line.partition("#")[0].strip()
-        if text and not re.fullmatch("[0-9a-fA-F]{16}", text):
-            raise ValueError(
-                f"Expected 16 hexadecimal digits in {path}, line {number}, got {text!r:.60}. Write it again."
-            )
-        if text:
+        for text in line.partition("#")[0].split():
+            if not re.fullmatch("[0-9a-fA-F]{16}", text):
+                raise ValueError(
+                    f"Expected 16 hexadecimal digits in {path}, line {number}, got {text!r:.60}. Write it again."
+                )
             hashes.add(int(text, 16))
     return frozenset(hashes)
