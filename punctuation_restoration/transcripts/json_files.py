@@ -14,7 +14,7 @@ from typing import Any
 
 from .file_text import LINE_END, FormatError, Transcript, line_of
 from .layouts import Keys
-from .recognisers import Told, Transcripts, read_transcripts, restored_value
+from .recognisers import Told, Transcripts, each_of, read_transcripts, restored_value
 
 _BLANKS = re.compile(r"\ufeff?[ \t\n\r]*+")
 _INDENT = re.compile(r"[\[{][ \t]*\r?\n([ \t]+)\S")
@@ -45,18 +45,14 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, pars
 class JsonDocument:
     """The transcripts of a file's values, in order, and how the file is laid out."""
 
-    rows: list[Transcripts]
+    values: Transcripts
     dump: dict[str, Any]  # keywords of json.dumps
     between: str  # what stands between two values
     behind: str
-    are_parts: (
-        bool  # whether values that follow one another are one transcript, as Vosk prints them
-    )
 
     def written(self, told: Told) -> str:
         """The file with its marks; `told` has each speech's edits, and its sentences if any are wanted, in order."""
-        values = [restored_value(row, told) for row in self.rows]
-        values = values[0] if self.are_parts else values
+        values = restored_value(self.values, told)
         texts = [json_text(value, **self.dump).replace("\n", self.between) for value in values]
         return self.between.join(texts) + self.behind
 
@@ -74,10 +70,9 @@ def read_json(source: str, keys: Keys | None = None) -> Transcript:
     are_several = len(values) > 1
     if are_several and not all(isinstance(value, dict) for value in values):
         raise FormatError("Expected one JSON value or several objects, got several values.", line=1)
-    row = _read(values, None, keys) if are_several else _read(values[0], 1, keys)
-    if are_several and isinstance(row, list):
-        return _transcript(source, "json", [*row])
-    return _transcript(source, "json", [row], are_parts=are_several)
+    # Several may be one transcript, as Vosk prints them.
+    read = _read(values, None, keys) if are_several else [_read(values[0], 1, keys)]
+    return _transcript(source, "json", read)
 
 
 def read_json_lines(source: str, keys: Keys | None = None) -> Transcript:
@@ -91,9 +86,7 @@ def read_json_lines(source: str, keys: Keys | None = None) -> Transcript:
     return _transcript(source, "jsonl", rows)
 
 
-def _transcript(
-    source: str, file_format: str, rows: list[Transcripts], are_parts: bool = False
-) -> Transcript:
+def _transcript(source: str, file_format: str, values: Transcripts) -> Transcript:
     """What was read of a file's values, and how they are laid out."""
     dump: dict[str, Any] = {"ensure_ascii": "\\u" in source and source.isascii(), "indent": None}
     if file_format == "json" and (indented := _INDENT.search(source, 0, _LOOKED_AT)):
@@ -101,8 +94,8 @@ def _transcript(
     elif not re.search(r'": |["\d\]}], ', source[:_LOOKED_AT]):
         dump["separators"] = (",", ":")
     between = "\r\n" if "\r\n" in source else "\n"
-    document = JsonDocument(rows, dump, between, source[len(source.rstrip()) :], are_parts)
-    every = [one for row in rows for one in (row if isinstance(row, list) else [row])]
+    document = JsonDocument(values, dump, between, source[len(source.rstrip()) :])
+    every = each_of(values)
     warnings = [warning for one in every for warning in one.warnings]
     if _NAN.search(source):
         warnings.append("NaN is no number of JSON; as a time it is unknown")

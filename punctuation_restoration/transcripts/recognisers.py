@@ -83,9 +83,16 @@ class Recognised:
         return _rebuilt(self.value, tree.get("", {}))
 
 
-Transcripts = list[Recognised] | Recognised
+Transcripts = list[Any] | Recognised  # one, or a list of these
 # Of each transcript its edits, and its sentences as rows if it has times.
 Told = Iterator[tuple[Sequence[Edit], list[dict[str, Any]] | None]]
+
+
+def each_of(recognised: Transcripts) -> list[Recognised]:
+    """All that were recognised, in order."""
+    if isinstance(recognised, list):
+        return [one for row in recognised for one in each_of(row)]
+    return [recognised]
 
 
 def restored_value(recognised: Transcripts, told: Told) -> Any:
@@ -292,11 +299,10 @@ class _Reader:
             self._say(layers[0])
             for layer in layers[1:]:
                 self._find_again(layer, layers[0])
-            if not self.spans:
-                self._time_words()
-            if not self.spans:
-                self._name_unknown()
         speech = self.builder.build(self.speakers)
+        self.spans = self.spans or self._times_of_words(speech.text)
+        if self.said and not self.spans:
+            self._name_unknown()
         unit = unit_of(self.spans)
         speech.spans = [span._replace(time=in_seconds(span.time, unit)) for span in self.spans]
         speech.sounds = [one._replace(time=in_seconds(one.time, unit)) for one in speech.sounds]
@@ -458,19 +464,16 @@ class _Reader:
             spans.append(TimedSpan(places[0][0], places[-1][1], (begins, ends)))
         return spans
 
-    def _time_words(self) -> None:
+    def _times_of_words(self, spoken: str) -> list[TimedSpan]:
         """FunASR has times in a list of their own, a pair for each word or Han character."""
+        spans: list[TimedSpan] = []
         for text in self.said:
             times = as_list(text.part.members.get("timestamp")) or ()
-            places = [
-                (at + word.start() - start, at + word.end() - start)
-                for start, end, at in text.said.parts
-                for word in _TOKEN.finditer(text.string, start, end)
-            ]
-            if len(places) == len(times):
-                for place, time in zip(places, times, strict=True):
-                    begins, ends = map(seconds, as_list(time) or (time, None))
-                    self.spans.append(TimedSpan(*place, (begins, ends)))
+            places = [word.span() for word in _TOKEN.finditer(spoken, *text.said.span)]
+            for place, time in zip(places, times, strict=True) if len(places) == len(times) else ():
+                begins, ends = map(seconds, as_list(time) or (time, None))
+                spans.append(TimedSpan(*place, (begins, ends)))
+        return spans
 
     def _name_unknown(self) -> None:
         parts = [text.part for layer in self.layers.values() for text in layer.texts]

@@ -20,7 +20,7 @@ from ..pipeline.unspoken import with_signs_read
 from ..pipeline.words import before_openers
 from .file_text import Transcript
 from .layouts import Keys
-from .recognisers import Told, read_transcripts, restored_value
+from .recognisers import Told, each_of, read_transcripts, restored_value
 from .speech import UNSPACED_SIGNS, Speech, Times, spliced
 
 LONG = 1_000_000  # characters in one call; a longer text is a stream, which marks it likewise
@@ -221,9 +221,10 @@ def restore_transcript(
         ValueError: what cannot be read, with its place; an object whose text cannot be written.
     """
     found = read_transcripts(value, keys)
-    rows = found if isinstance(found, list) else [found]
-    for warning in itertools.chain.from_iterable(row.warnings for row in rows):
-        logger.warning(warning)
+    rows = each_of(found)
+    for row in rows:
+        for warning in row.warnings:
+            logger.warning(warning)
     transcript = Transcript("", "json", [row.speech for row in rows], document=rows)
     restored = restore_file(restore, transcript, **{**options, "return_words": True})
     return restored_value(found, restored.told())
