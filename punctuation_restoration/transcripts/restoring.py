@@ -120,10 +120,10 @@ class RestoredSpeech:
             start = words[first]["start"]
             n_before = bisect_right(speech.speakers, start, key=itemgetter(0))
             speaker = speech.speakers[n_before - 1][1] if n_before else None
-            times = self.clock.between(start, words[end - 1]["end"])
+            begins, ends = self.clock.between(start, words[end - 1]["end"])
             text = self.in_one_line(first, end).strip()
             sentences.append(
-                Sentence(text, *times, speaker, leads.get(first, ""), range(first, end))
+                Sentence(text, begins, ends, speaker, leads.get(first, ""), range(first, end))
             )
         return sentences
 
