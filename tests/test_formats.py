@@ -236,6 +236,11 @@ def restored_json(value: Any, after: dict[str, str]) -> Any:
     return restore_file(marking(after), read_source(json.dumps(value), "json"))
 
 
+def test_a_capital_that_is_longer_in_small_letters_shifts_no_mark_of_a_copy() -> None:
+    restored = restored_json({"text": "İyi günler dostum", "words": ["i\u0307yi", "günler", "dostum"]}, {"günler": ","})
+    assert json.loads(restored.source())["words"] == ["i\u0307yi", "günler,", "dostum"]
+
+
 @pytest.mark.parametrize(
     ("first", "second"), [("ሰላም ነው።", "ደህና ነኝ።"), ("बारिश हो रही है।", "घर चलो।"), ("Բարև ձեզ։", "Ես գնում եմ։")]
 )
