@@ -63,9 +63,8 @@ class Removals(NamedTuple):
     """What is taken out of a text, and beside what stays."""
 
     offsets: list[int]  # of the signs that go
-    apart: set[
-        int
-    ]  # indices of words that a sign which stays parts from the next one: they get no new mark
+    # Indices of words that a sign which stays parts from the next one: they get no new mark.
+    apart: set[int]
 
 
 def find_removals(text: str, words: Sequence[Word], marks: Set[str]) -> Removals:

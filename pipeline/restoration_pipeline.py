@@ -78,7 +78,7 @@ class PunctuationRestorationPipeline(Pipeline):
             (start, end) in seconds for each word.
         Each dictionary may have `"turns"`, the characters where another speaker begins, so that a sentence ends there;
             `"final"`, for this item instead of the option; and `"known": {word index: label name}`, labels that are
-            given, and shown to the model.
+            given.
         What a recogniser gives goes to `punctuation_restoration.restore_transcript(restore, value)` instead.
 
     Options at construction only:
@@ -195,8 +195,7 @@ class PunctuationRestorationPipeline(Pipeline):
         """Restore one text of any length that comes in parts, cut anywhere: a file's lines, a recogniser's output.
 
         Restored text is given as soon as enough words follow it; joined, it is the text with its marks. Memory stays
-        that of a few thousand words. Marks are those of one call with the whole text, unless `truecase` shows the model
-        those before. `options` are keywords of a call (`return_words` and `sentences` have no effect) and of
+        that of a few thousand words. Marks are those of one call with the whole text. `options` are keywords of a call (`return_words` and `sentences` have no effect) and of
         `PunctuationStreamer`.
         """
         return (result["text"] for result in self.stream_results(texts, **options))
@@ -310,9 +309,8 @@ class PunctuationRestorationPipeline(Pipeline):
             share = missing_shares(read[: len(given), : len(config.labels)], given, choice)
             rows.append(read[window.kept])
             shares.append(share[window.kept])
-        labels, casings = np.split(
-            np.concatenate(rows), [len(config.labels)], axis=1
-        )  # (W, M), (W, C)
+        # (W, M) and (W, C)
+        labels, casings = np.split(np.concatenate(rows), [len(config.labels)], axis=1)
         decided = decide(prepared, labels, np.concatenate(shares), config, choice)
         table = [config.labels[label] for label in decided.labels]
         written = marks_of(words, table)
