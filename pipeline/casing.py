@@ -8,7 +8,7 @@ It knows sentences by their first words alone: where they begin follows from the
 """
 
 import itertools
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 import numpy as np
 import regex
@@ -74,23 +74,22 @@ def recased(word: str, casing: int, mixed: Mapping[str, str]) -> str:
     if casing == AS_IS:
         return word
     if form:
-        pairs = itertools.zip_longest(stem, form[: len(stem)], fillvalue="")
-        stem = "".join(new if new.lower() == old else old for old, new in pairs)
+        stem = form + stem[len(form) :]
     elif casing == UPPER:
-        stem = "".join(map(raised, stem))
+        stem = _each(str.upper, stem)
     else:
         n_parts = int(casing == CAPITAL)  # 0: all of them
-        stem = _PART.sub(lambda part: "".join(map(raised, part.group())), stem, n_parts)
+        stem = _PART.sub(_in_capitals, stem, n_parts)
     return stem + word[len(stem) :]
 
 
-def raised(sign: str) -> str:
-    """Its capital; itself where that is two letters (`ß`), since one letter stands for one."""
-    return _if_one(sign.upper(), sign)
+def _each(change: Callable[[str], str], signs: str) -> str:
+    """Each sign changed by itself, but for those that would be two (`ß`), since one letter stands for one."""
+    return "".join(sign if len(change(sign)) > 1 else change(sign) for sign in signs)
 
 
-def _if_one(letter: str, sign: str) -> str:
-    return letter if len(letter) == 1 else sign
+def _in_capitals(match: regex.Match[str]) -> str:
+    return _each(str.upper, match.group())
 
 
 def forms_inside(
@@ -110,15 +109,16 @@ def forms_inside(
     if probabilities.shape[1]:
         scores = agreed(probabilities, [word.spoken.lower() for word in words])
         casings = scores.argmax(axis=1).tolist()
-    mixed = {form.lower(): form for form in reversed(mixed_case)}
+    pairs = ((form.lower(), form) for form in reversed(mixed_case))
+    mixed = {low: form for low, form in pairs if len(low) == len(form)}  # without İ, which is two
     forms = []
     for index, (word, lowered, casing) in enumerate(zip(words, plain, casings, strict=True)):
-        spoken = word.spoken if lowered == word.text else word.spoken.lower()
-        if spoken in ENGLISH_I:
+        has_capitals = lowered == word.text and not lowered.islower()
+        if word.spoken.lower() in ENGLISH_I:
             lowered = sentence_start(lowered)
-        elif not spoken.islower() or _ADDRESS.search(lowered):
+        elif _ADDRESS.search(lowered):
             lowered = word.text
-        elif index not in unchanged:
+        elif not has_capitals and index not in unchanged:
             lowered = recased(lowered, casing, mixed)
         forms.append(lowered)
     return forms
@@ -128,7 +128,7 @@ def sentence_start(form: str) -> str:
     """A word at the start of a sentence: it gets a capital if it has none, as `iPhone` has."""
     if not form.islower():
         return form
-    return _FIRST_SIGN.sub(lambda sign: raised(sign.group()), form, 1)
+    return _FIRST_SIGN.sub(_in_capitals, form, 1)
 
 
 def capital_edits(
@@ -159,6 +159,5 @@ def without_shouting(words: Sequence[str]) -> list[str]:
         least = LEAST_WORDS if len(stretch) == len(spelled) else LEAST_STRETCH
         if is_shouted and len(stretch) >= least:
             for index in stretch:
-                # `İ` stays, whose small letter is two signs.
-                plain[index] = "".join(_if_one(sign.lower(), sign) for sign in words[index])
+                plain[index] = _each(str.lower, words[index])
     return plain

@@ -37,7 +37,7 @@ WORD_SIGNS = regex.compile(rf"(?V1)[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}]+")
 HAS_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
 HAN_CHARACTER = regex.compile(_HAN)
 LETTERS_WITH_POINTS = regex.compile(r"\d*+\p{L}\p{M}*+(?:\.\p{L}\p{M}*+)++")
-COMBINING = regex.compile(r"[\p{M}\u200D]*+")
+COMBINING = r"[\p{M}\u200D]*+"
 BLANK = regex.compile(r"\s")
 
 # What is spoken of a word: plain apostrophes and hyphens, nothing invisible.

@@ -11,7 +11,7 @@ knows which signs are marks, not what they mean.
 import itertools
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
 import regex
@@ -35,11 +35,13 @@ from .segmentation import (
     SPOKEN,
     HanSegmenter,
     WordPatterns,
+    as_set,
 )
 
 _ENCLOSING, _OPENS, _OPENS_APART = map("".join, (ENCLOSING, OPENS, OPENS_APART))  # to strip
 _UNITS = frozenset("%％‰℃℉°")  # what hangs on a Han word comes before its mark
 _HANGING = _UNITS | {*"~～"}
+_CLOSES_TOUCHING = CLOSERS | EITHER | _UNITS
 _LETTER = r"[[\p{L}\p{N}]--\p{Han}]"  # an apostrophe or a quote between these is inside a word
 _QUOTE = regex.compile(rf"(?V1)[\"＂]|(?<!{_LETTER})['`´＇]|['`´＇](?!{_LETTER})")
 
@@ -58,13 +60,9 @@ class Word(NamedTuple):
     script: str  # row of the table of conventions by which its marks are written
 
 
-class Span(NamedTuple):
-    """A word on its way. The script is known of a plain one: ASCII letters between blanks, which nothing touches."""
-
-    start: int
-    end: int
-    spoken: str
-    script: str | None = None
+# A word on its way: start, end, what is spoken, and the script of a plain one: ASCII letters between blanks, which
+# nothing touches.
+_Span = tuple[int, int, str, str | None]
 
 
 class WordFinder:
@@ -82,6 +80,9 @@ class WordFinder:
         self.marks = frozenset(known_marks(self._given[0]))
         self.segment = HanSegmenter(jieba_dictionary)
         self._patterns = WordPatterns(self.marks)
+        self._closing_apart = _closing(CLOSES_APART | EITHER | _HANGING, self.marks)
+        self._closing_touching = _closing(_CLOSES_TOUCHING, self.marks)
+        self._between = regex.compile(f"[{as_set(ENCLOSING | _HANGING | self.marks)}]*+")
 
     def __call__(self, text: str, turns: Iterable[int] = ()) -> list[Word]:
         """Words of `text`, in order and without overlap. Text without letter or digit has none.
@@ -90,66 +91,67 @@ class WordFinder:
         """
         turns = [*turns, len(text)]
         spans = list(self._spans(text))
+        starts = [*(start for start, *_ in spans), len(text)]
+        closing = _closing_quotes(text)
         words: list[Word] = []
-        quotes = _quote_offsets(text)
         previous_end, previous_script = 0, "Latin"
-        for index, (start, end, spoken, script) in enumerate(spans):
-            if script is not None:
-                words.append(Word(start, end, spoken, spoken, start, end, script))
-            else:
-                following = spans[index + 1].start if index + 1 < len(spans) else len(text)
+        for (start, end, spoken, script), following in zip(spans, starts[1:], strict=True):
+            mark_from, mark_at = start, end
+            if script is None:
                 following = min(following, turns[bisect_left(turns, end)])
                 mark_from = before_openers(text, previous_end, start)
-                mark_at = _after_closers(text, end, following, self.marks, quotes)
+                mark_at = self._after_closers(text, end, following, closing)
                 script = script_of(spoken)
-                if (
-                    script is None
-                ):  # a number is written like what it touches (2020年), or like the word before it
-                    touches = bool(words) and not BLANK.search(text, previous_end, start)
-                    script = (
-                        previous_script if touches or previous_script not in UNSPACED else "Latin"
-                    )
-                words.append(Word(start, end, text[start:end], spoken, mark_from, mark_at, script))
-                end = mark_at
-            previous_end, previous_script = end, script
+            if script is None:
+                # A number is written like what it touches (2020年), or like the word before it.
+                is_apart = BLANK.search(text, previous_end, start)
+                script = "Latin" if is_apart and previous_script in UNSPACED else previous_script
+            words.append(Word(start, end, text[start:end], spoken, mark_from, mark_at, script))
+            previous_end, previous_script = mark_at, script
         return _with_han_neighbours(text, words)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._given  # a frozenset is pickled in another order by every process
 
-    def _spans(self, text: str) -> Iterator[Span]:
+    def _spans(self, text: str) -> Iterator[_Span]:
         for match in self._patterns.word.finditer(text):
             kind = match.lastgroup
             if kind == "plain":
                 start = match.start()
                 for word in match.group().split(" ")[:-1]:
-                    yield Span(start, start + len(word), word, "Latin")
+                    yield start, start + len(word), word, "Latin"
                     start += len(word) + 1
             elif kind == "han":
                 yield from self._han_spans(match.group(), match.start())
             elif kind == "link":
                 # A link without the marks, brackets and pictures that come after it.
                 link = match.group()[: self._patterns.link_tail.search(match.group()).start()]
-                yield Span(match.start(), match.start() + len(link), link)
+                yield match.start(), match.start() + len(link), link, None
             elif kind == "other" and HAS_LETTER_OR_DIGIT.search(match.group()):
                 word, end = match.group(), match.end()
                 end += self._patterns.owns_point(word, text, end)  # but the point is never spoken
                 spoken = word if word.isascii() and "`" not in word else word.translate(SPOKEN)
-                yield Span(match.start(), end, spoken)
+                yield match.start(), end, spoken, None
 
-    def _han_spans(self, run: str, offset: int) -> Iterator[Span]:
+    def _han_spans(self, run: str, offset: int) -> Iterator[_Span]:
         """Words of one run of Han characters, which blanks and marks may interrupt."""
         spans = [match.span() for match in HAN_CHARACTER.finditer(run)]
         characters = "".join(run[start] for start, _ in spans)
         cuts = set(itertools.accumulate(map(len, self.segment(characters)), initial=0))
         # A jieba word never reaches over a mark that the user has written.
-        if spans[-1][1] != len(spans):
-            for index, ((_, end), (start, _)) in enumerate(itertools.pairwise(spans), start=1):
-                if not self.marks.isdisjoint(run[end:start]):
-                    cuts.add(index)
+        for index, ((_, end), (start, _)) in enumerate(itertools.pairwise(spans), start=1):
+            if not self.marks.isdisjoint(run[end:start]):
+                cuts.add(index)
         for first, stop in itertools.pairwise(sorted(cuts)):
             start, end = spans[first][0], spans[stop - 1][1]
-            yield Span(offset + start, offset + end, characters[first:stop])
+            yield offset + start, offset + end, characters[first:stop], None
+
+    def _after_closers(self, text: str, end: int, following: int, closing: Container[int]) -> int:
+        """Offset after the quotes and brackets that close right after a word, and after marks between them."""
+        if following == len(text) or not self._between.fullmatch(text, end, following):
+            return self._closing_apart.match(text, end, following).end()
+        opens = text[end:following][-1:] in EITHER and following - 1 not in closing
+        return self._closing_touching.match(text, end, following - opens).end()
 
 
 def before_openers(text: str, previous_end: int, start: int) -> int:
@@ -160,57 +162,31 @@ def before_openers(text: str, previous_end: int, start: int) -> int:
     return start - len(run) + len(run.rstrip(_OPENS if touches else _OPENS_APART))
 
 
-def _after_closers(
-    text: str, end: int, following: int, marks: frozenset[str], quotes: dict[str, list[int]]
-) -> int:
-    """Offset after the quotes and brackets that close right after a word, and after marks between them."""
-    run_end = end
-    while run_end < following and (
-        text[run_end] in ENCLOSING or text[run_end] in marks or text[run_end] in _HANGING
-    ):
-        run_end += 1
-    touches = run_end == following < len(text)
-    mark_at = end
-    for offset in range(end, run_end):
-        sign = text[offset]
-        if sign in EITHER:
-            if touches and offset + 1 == run_end and bisect_left(quotes[sign], offset) % 2 == 0:
-                break  # it opens
-        elif sign in _UNITS or (sign in "~～" and not touches):
-            pass
-        elif sign not in (CLOSERS if touches else CLOSES_APART):
-            if sign in marks:
-                continue
-            break
-        mark_at = offset + 1
-    if mark_at < following and not text[mark_at].isascii():
-        mark_at = COMBINING.match(
-            text, mark_at, following
-        ).end()  # never between a sign and its accent
-    return mark_at
+def _closing(closers: Set[str], marks: Set[str]) -> regex.Pattern[str]:
+    """What closes after a word, with the marks between, and the accents of the last sign."""
+    closer, mark = f"[{as_set(closers)}]", f"[{as_set(marks)}]"
+    return regex.compile(rf"(?:(?:(?!{closer}){mark})*+{closer})*+{COMBINING}")
 
 
-def _quote_offsets(text: str) -> dict[str, list[int]]:
-    """Where each sign is a quote, in order: the first one opens, the second one closes, and so on."""
-    offsets = defaultdict[str, list[int]](list)
-    for match in _QUOTE.finditer(text):
-        offsets[match.group()].append(match.start())
-    return offsets
+def _closing_quotes(text: str) -> set[int]:
+    """Where a sign that opens and closes closes: it opens the first time, closes the second time, and so on."""
+    counts = defaultdict[str, Iterator[int]](itertools.count)
+    quotes = _QUOTE.finditer(text)
+    return {match.start() for match in quotes if next(counts[match.group()]) % 2}
 
 
 def _with_han_neighbours(text: str, words: list[Word]) -> list[Word]:
     """Give Latin words and numbers Han marks where they touch Han text without white space, on either side."""
-    scripts = {word.script for word in words}
-    if "Han" not in scripts or scripts <= set(UNSPACED):
+    if not any(word.script == "Han" for word in words):
         return words
-    first = 0
-    for end in range(1, len(words) + 1):
-        if end < len(words) and not BLANK.search(text, words[end - 1].end, words[end].start):
-            continue
-        chain = range(first, end)  # words without white space between them
-        if any(words[index].script == "Han" for index in chain):
-            for index in chain:
-                if words[index].script not in UNSPACED:
-                    words[index] = words[index]._replace(script="Han")
-        first = end
-    return words
+    pairs = itertools.pairwise(words)
+    blanks = (BLANK.search(text, word.end, following.start) for word, following in pairs)
+    stretches = list(
+        itertools.accumulate(map(bool, blanks), initial=0)
+    )  # which one each word is in
+    numbered = list(zip(stretches, words, strict=True))
+    with_han = {stretch for stretch, word in numbered if word.script == "Han"}
+    return [
+        word._replace(script="Han") if stretch in with_han and word.script not in UNSPACED else word
+        for stretch, word in numbered
+    ]
