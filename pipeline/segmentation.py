@@ -1,7 +1,7 @@
 """What may be a word: patterns of letters, links, numbers, abbreviations, pictures; jieba for runs of Han characters.
 
-It knows signs, and nothing of offsets or of what marks mean. Every pattern is possessive throughout, so that time stays
-linear whatever the text.
+It knows signs, and nothing of offsets or of what marks mean. Every pattern is possessive but at the end of a link, so
+that time stays linear whatever the text.
 """
 
 import contextlib
@@ -16,29 +16,79 @@ from typing import Any
 import regex
 from huggingface_hub import constants
 
-from .conventions import EMOTICON, ENCLOSING, KANA
-
-# Words whose final point belongs to them, in lower case and without that point. Letters with points between them
-# (u.s.a., e.g.) are found by their shape.
-ABBREVIATIONS = frozenset(
-    "mr mrs ms dr prof st sr jr rev hon gov capt lt sgt maj mt vs etc inc ltd corp dept approx vol eds cf jan feb apr "
-    "aug sept oct nov dec en pn tn dll dsb sdn bhd hj hjh jln spt yb yab ybhg ph.d b.sc m.sc".split()
-)
-ABBREVIATIONS_BEFORE_NUMBERS = frozenset("no nos p pp fig figs ch sec art eq bil".split())
+from .conventions import CLOSERS, CLOSES_APART, EITHER, EMOTICON, ENCLOSING, KANA
+from .patterns import Patterns
 
 # Pictures, flags and skin tones; the signs that Unicode counts among them but print sets as letters belong to words.
 _PICTURE = r"[\p{Extended_Pictographic}--[©®™ℹ]]\p{Regional_Indicator}\p{Emoji_Modifier}"
-_KEYCAP = r"[0-9#*]\uFE0F?+\u20E3"
-_HYPHENS = "-‐‑"
-_HYPHEN = regex.compile(f"[{_HYPHENS}]")
-_HAN = r"\p{Han}[\p{M}\p{Cf}]*+"
 # What may be in a word, marks that are part of it included.
 WORD_SIGNS = regex.compile(rf"(?V1)[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}]+")
 HAS_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
-HAN_CHARACTER = regex.compile(_HAN)
-LETTERS_WITH_POINTS = regex.compile(r"\d*+\p{L}\p{M}*+(?:\.\p{L}\p{M}*+)++")
-COMBINING = r"[\p{M}\u200D]*+"
 BLANK = regex.compile(r"\s")
+_ROWS = r"""
+MARK = [{MARKS}]
+HYPHENS = \-‐‑
+HYPHEN = [{HYPHENS}]
+KEYCAP = [0-9#*]\uFE0F?+\u20E3
+SIGN = [^\s\p{Cc}\p{Cs}\p{Han}{PICTURE}{ENCLOSING}{MARKS}{HYPHENS}]
+HAN = \p{Han}[\p{M}\p{Cf}]*+
+# Han characters beside kana, which are part of one word with them. A run of more than six, or one that a mark divides,
+# is Chinese with a Japanese word beside it, and must not lose its slots. Marks do not end a run: where one was written
+# into a long run, the parts stay Chinese.
+SHORT_HAN = (?:{HAN}){1,6}+
+AFTER_KANA = (?<=[{KANA}]\p{M}?){SHORT_HAN}(?!{MARK}*+\p{Han})
+BEFORE_KANA = (?<!\p{Han}[\p{M}\p{Cf}]*{MARK}*){SHORT_HAN}(?=[{KANA}])
+JAPANESE = (?=\p{Han})(?:{AFTER_KANA}|{BEFORE_KANA})
+# Words whose final point belongs to them, without it; letters with points between them (u.s.a., e.g.) are others.
+ABBREVIATION = (?i:mr|mrs|ms|dr|prof|st|sr|jr|rev|hon|gov|capt|lt|sgt|maj|mt|vs|etc|inc|ltd|corp|dept|approx|vol|eds|cf
+    |jan|feb|apr|aug|sept|oct|nov|dec|en|pn|tn|dll|dsb|sdn|bhd|hj|hjh|jln|spt|yb|yab|ybhg|ph\.d|b\.sc|m\.sc)
+LETTERS_WITH_POINTS = \d*+\p{L}\p{M}*+(?:\.\p{L}\p{M}*+)++
+BEFORE_NUMBERS = (?i:no|nos|p|pp|fig|figs|ch|sec|art|eq|bil)
+OWNS_POINT = (?V1)(?P<ALWAYS>{ABBREVIATION}|(?:.*{HYPHEN})?+{LETTERS_WITH_POINTS})|(?P<CAPITAL>(?!I)\p{Upper})
+    |(?P<NUMBER>{BEFORE_NUMBERS})
+# The gap, which may hold marks, between a point and the next word.
+POINT_ALWAYS = (?V1)\.(?!\.)
+POINT_CAPITAL = {POINT_ALWAYS}{MARK}*+[ ]\p{Lu}
+POINT_NUMBER = {POINT_ALWAYS}{MARK}*+[ ]\p{N}
+# One character of a word; and how a word continues after signs that belong to it only between its characters:
+# 3.5 and example.com; 1,000, 12:30 and 1990–1995; it's; Hawai‘i; C:\file; watch?v=1; U.S.'s; U.S.-based; hyphens in a
+# label set in which they are marks; file(s).
+CORE = (?:[A-Za-z]++|(?!{KEYCAP}){SIGN}|{JAPANESE}|(?<!{HYPHEN})(?!{MARK}){HYPHEN}(?!{HYPHEN}))
+ITS_POINT = \.(?<=(?:\.\p{L}|(?<!{SIGN}){ABBREVIATION})\.)
+LETTER = (?=[\p{L}\p{N}])(?:{SIGN}|{JAPANESE})
+JOINER = \.(?={SIGN})
+    |(?<=\p{N})[,:：．–—‒](?=\p{N})
+    |(?<=[\p{L}\p{M}\p{N}])['’＇](?=[\p{L}\p{N}])
+    |(?<=\p{L})[‘`´](?=\p{L})
+    |(?<=\p{Latin}):(?=[\\/])
+    |\?(?=[\p{Latin}0-9_.\-]{1,40}+=)
+    |{ITS_POINT}['’＇](?=[sS](?!{SIGN}))
+    |{ITS_POINT}(?=(?!{MARK}){HYPHEN}{LETTER})
+    |(?={MARK}){HYPHEN}(?={SIGN})
+PLURAL = (?<=\p{L})\([A-Za-z]{1,2}\){CORE}*+
+CONTINUED = (?:(?:{JOINER}){CORE}++|{PLURAL})*+
+PLAIN = (?<![^ ])(?:[A-Za-z]++(?:'[A-Za-z]++)?+[ ])++
+PICTURES = {KEYCAP}|[{PICTURE}][{PICTURE}\p{M}\u200D\U000E0020-\U000E007F]*+|{EMOTICON}
+# A link ends at white space, Han and kana, and at every quote and mark that is not ASCII. Marks, brackets and pictures
+# at its end do not belong to it.
+SCHEME = (?:\p{Latin}[\p{Latin}0-9+.\-]{0,19}+://|www\.|mailto:)
+IN_LINK = [^\s\p{Cc}\p{Cs}\p{Han}\p{Hiragana}\p{Katakana}<>"`[[{ENCLOSING}{MARKS}]--[\x00-\x7f]]]
+LINK = (?<![\p{Latin}[\p{N}--\p{Han}]]){SCHEME}(?={IN_LINK}){IN_LINK}*(?<![{PICTURE}{ENCLOSING}{MARKS}])
+HAN_RUN = (?!{JAPANESE})(?:{HAN})++
+HAN_RUNS = {HAN_RUN}(?:{MARK}*+(?:[ ]{MARK}*+)?+{HAN_RUN})*+
+# .5 and .NET begin with their point.
+OTHER = (?:(?<!\S)\.(?=[\p{L}\p{N}]))?+{CORE}++{CONTINUED}
+WORD = (?V1)(?P<plain>{PLAIN})|(?P<picture>{PICTURES})|(?P<link>{LINK})|(?P<han>{HAN_RUNS})|(?P<other>{OTHER})
+# What closes after a word, with the marks between and the accents of the last sign: where the next word touches it, and
+# where none does. Units hang on a Han word, and so does a wave where nothing follows.
+UNITS = %％‰℃℉°
+ACCENTS = [\p{M}\u200D]*+
+TOUCHING = [{CLOSERS}{EITHER}{UNITS}]
+APART = [{CLOSES_APART}{EITHER}{UNITS}~～]
+CLOSING_TOUCHING = (?V1)(?:(?:(?!{TOUCHING}){MARK})*+{TOUCHING})*+{ACCENTS}
+CLOSING_APART = (?V1)(?:(?:(?!{APART}){MARK})*+{APART})*+{ACCENTS}
+BETWEEN = (?V1)[{ENCLOSING}{MARKS}{UNITS}~～]*+
+"""
 
 # What is spoken of a word: plain apostrophes and hyphens, nothing invisible.
 SPOKEN = str.maketrans(
@@ -48,97 +98,18 @@ SPOKEN = str.maketrans(
 )
 
 
-class WordPatterns:
-    """What depends on which signs are marks.
+def word_patterns(marks: Iterable[str]) -> Patterns:
+    """The patterns of words, which depend on what signs are marks.
 
-    Attributes:
-        word: everything that is or may be a word, and the pictures that are none. Its groups: `plain`, ASCII words with
-            a blank before and after each; `picture`; `link`; `han`, Han characters without kana beside them, which
-            marks and single blanks may interrupt; `other`, a word if it has a letter or a digit.
-        link_tail: what follows a link without a blank but does not belong to it: marks, brackets and pictures.
+    `WORD` is everything that is or may be a word, and the pictures that are none. Its groups: `plain`, ASCII words with
+    a blank before and after each; `picture`; `link`; `han`, Han characters without kana beside them, which marks and
+    single blanks may interrupt; `other`, a word if it has a letter or a digit.
     """
-
-    def __init__(self, marks: frozenset[str]) -> None:
-        mark = f"[{as_set(marks)}]"
-        japanese = _japanese(mark)
-        core, word = _word_parts(marks, japanese)
-        han = rf"(?!{japanese})(?:{_HAN})++"
-        # A link ends at white space, Han and kana, and at every quote and mark that is not ASCII.
-        outside = as_set(sign for sign in ENCLOSING | marks if not sign.isascii())
-        inside = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}\p{{Hiragana}}\p{{Katakana}}<>\"`{outside}]++"
-        scheme = r"(?:\p{Latin}[\p{Latin}0-9+.\-]{0,19}+://|www\.|mailto:)"
-        groups = {
-            "plain": r"(?<![^ ])(?:[A-Za-z]++(?:'[A-Za-z]++)?+[ ])++",
-            "picture": rf"{_KEYCAP}|[{_PICTURE}][{_PICTURE}\p{{M}}\u200D\U000E0020-\U000E007F]*+|{EMOTICON}",
-            "link": rf"(?<![\p{{Latin}}[\p{{N}}--\p{{Han}}]]){scheme}{inside}",
-            "han": rf"{han}(?:{mark}*+(?:[ ]{mark}*+)?+{han})*+",
-            "other": rf"(?:(?<!\S)\.(?=[\p{{L}}\p{{N}}]))?+{core}++{word}",  # .5 and .NET begin with their point
-        }
-        self.word = regex.compile(
-            "(?V1)" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in groups.items())
-        )
-        self.link_tail = regex.compile(rf"(?V1r)[{_PICTURE}{as_set(marks | ENCLOSING)}]*+\Z")
-        # The gap, which may hold marks, between a point and the next word.
-        self._before_capital, self._before_number = (
-            regex.compile(rf"{mark}*+[ ]\p{{{kind}}}") for kind in ("Lu", "N")
-        )
-
-    def owns_point(self, word: str, text: str, end: int) -> bool:
-        """Whether the point after a word, which ends at `end` of a text, belongs to it."""
-        if not text.startswith(".", end) or text.startswith("..", end):
-            return False
-        lower = word.lower()
-        if lower in ABBREVIATIONS or LETTERS_WITH_POINTS.fullmatch(_HYPHEN.split(word)[-1]):
-            return True
-        if (
-            len(word) == 1
-            and word.isupper()
-            and word != "I"
-            and self._before_capital.match(text, end + 1)
-        ):
-            return True  # an initial
-        return (
-            lower in ABBREVIATIONS_BEFORE_NUMBERS
-            and self._before_number.match(text, end + 1) is not None
-        )
-
-
-def _japanese(mark: str) -> str:
-    """Han characters beside kana, which are part of one word with them.
-
-    A run of more than six, or one that a mark divides, is Chinese with a Japanese word beside it, and must not lose its
-    slots. Marks do not end a run: where one was written into a long run, the parts stay Chinese.
-    """
-    after = rf"(?<=[{KANA}]\p{{M}}?)(?:{_HAN}){{1,6}}+(?!{mark}*+\p{{Han}})"
-    before = rf"(?<!\p{{Han}}[\p{{M}}\p{{Cf}}]*{mark}*)(?:{_HAN}){{1,6}}+(?=[{KANA}])"
-    return rf"(?=\p{{Han}})(?:{after}|{before})"
-
-
-def _word_parts(marks: frozenset[str], japanese: str) -> tuple[str, str]:
-    """One character of a word; and how a word continues after signs that belong to it only between its characters."""
-    hyphen = f"[{as_set(_HYPHENS)}]"
-    sign = rf"[^\s\p{{Cc}}\p{{Cs}}\p{{Han}}{_PICTURE}{as_set(ENCLOSING | marks | set(_HYPHENS))}]"
-    core = rf"[A-Za-z]++|(?!{_KEYCAP}){sign}|{japanese}"
-    listed = "|".join(map(regex.escape, sorted(ABBREVIATIONS)))
-    its_point = rf"\.(?<=(?:\.\p{{L}}|(?<!{sign})(?i:{listed}))\.)"  # of an abbreviation
-    joiners = [
-        rf"\.(?={sign})",  # 3.5, example.com
-        r"(?<=\p{N})[,:：．–—‒](?=\p{N})",  # 1,000, 12:30, 1990–1995
-        r"(?<=[\p{L}\p{M}\p{N}])['’＇](?=[\p{L}\p{N}])",  # it's
-        r"(?<=\p{L})[‘`´](?=\p{L})",  # Hawai‘i
-        r"(?<=\p{Latin}):(?=[\\/])",  # C:\file
-        r"\?(?=[\p{Latin}0-9_.\-]{1,40}+=)",  # watch?v=1
-        rf"{its_point}['’＇](?=[sS](?!{sign}))",  # U.S.'s
-    ]
-    if marks.isdisjoint(_HYPHENS):
-        letter = rf"(?=[\p{{L}}\p{{N}}])(?:{sign}|{japanese})"  # no Han: a mark may stand before it
-        joiners.append(rf"{its_point}(?={hyphen}{letter})")  # U.S.-based
-        core += rf"|(?<!{hyphen}){hyphen}(?!{hyphen})"
-    else:  # a label set in which hyphens are marks
-        joiners.append(rf"{hyphen}(?={sign})")
-    core = f"(?:{core})"
-    plural = rf"(?<=\p{{L}})\([A-Za-z]{{1,2}}\){core}*+"  # file(s)
-    return core, rf"(?:(?:{'|'.join(joiners)}){core}++|{plural})*+"
+    sets = {"MARKS": marks, "ENCLOSING": ENCLOSING, "CLOSERS": CLOSERS, "EITHER": EITHER}
+    insides = {
+        name: as_set(signs) for name, signs in {**sets, "CLOSES_APART": CLOSES_APART}.items()
+    }
+    return Patterns(_ROWS, PICTURE=_PICTURE, KANA=KANA, EMOTICON=EMOTICON, **insides)
 
 
 def as_set(signs: Iterable[str]) -> str:

@@ -25,6 +25,7 @@ from typing import Literal, NamedTuple
 import regex
 
 from .conventions import known_marks
+from .patterns import Patterns
 
 Layout = Literal["text", "line", "word"]  # running text; a cue or a segment; a word of a recogniser
 
@@ -62,7 +63,6 @@ class Names(NamedTuple):
 
 _MARKS = regex.escape("".join(known_marks(",.?!:;…、—")))
 ENTITY = rf"&(?:amp;)*+(?:{'|'.join(name2codepoint)}|\#\d{{1,7}}+|\#[xX][0-9a-fA-F]{{1,6}}+);|&(?:amp;)++"
-# `NAME = pattern` a row; `{NAME}` is the pattern of a row above; lines that are indented go on.
 _ROWS = r"""
 GAP = [ \t\ufeff\u200e\u200f]*+
 END = (?={GAP}(?:[\r\n]|\Z))
@@ -171,20 +171,7 @@ INSIDE_WORD = (?:{LETTER}|;)(?:{LETTER}|&)
 """
 
 
-def _compiled(rows: str, **patterns: str) -> dict[str, regex.Pattern[str]]:
-    """Each row of a table of patterns, which may use these as well, compiled."""
-    for row in regex.split(r"\n(?=[A-Z])", regex.sub(r"\n#[^\n]*", "", rows).strip()):
-        name, _, pattern = row.partition(" = ")
-        pattern = "".join(line.strip() for line in pattern.splitlines())
-        patterns[name] = regex.sub(r"\{([A-Z_]{2,})\}", lambda use: patterns[use[1]], pattern)
-    return {name: regex.compile(patterns[name]) for name in _USED}
-
-
-_USED = (
-    *("TEXT", "TEXT_NAMED", "LINE", "LINE_NAMED", "TEXT_ANYWHERE", "LINE_ANYWHERE"),
-    *("CALLED", "FULL_NAME", "TIMES_ALONE", "NAME_ALONE", "INSIDE_WORD"),
-)
-_PATTERNS = _compiled(_ROWS, ENTITY=ENTITY, MARK=f"[{_MARKS}]")
+_PATTERNS = Patterns(_ROWS, ENTITY=ENTITY, MARK=f"[{_MARKS}]")
 _A_WORD = "x"  # short, and any model has seen it
 _LINE = regex.compile(r"[^\r\n]++")
 _LINE_END = regex.compile(r"[ \t]*+(?:\r\n|\n|\r)?+")

@@ -11,14 +11,12 @@ knows which signs are marks, not what they mean.
 import itertools
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence, Set
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import regex
 
 from .conventions import (
-    CLOSERS,
-    CLOSES_APART,
     EITHER,
     ENCLOSING,
     OPENS,
@@ -29,19 +27,13 @@ from .conventions import (
 )
 from .segmentation import (
     BLANK,
-    COMBINING,
-    HAN_CHARACTER,
     HAS_LETTER_OR_DIGIT,
     SPOKEN,
     HanSegmenter,
-    WordPatterns,
-    as_set,
+    word_patterns,
 )
 
 _ENCLOSING, _OPENS, _OPENS_APART = map("".join, (ENCLOSING, OPENS, OPENS_APART))  # to strip
-_UNITS = frozenset("%％‰℃℉°")  # what hangs on a Han word comes before its mark
-_HANGING = _UNITS | {*"~～"}
-_CLOSES_TOUCHING = CLOSERS | EITHER | _UNITS
 _LETTER = r"[[\p{L}\p{N}]--\p{Han}]"  # an apostrophe or a quote between these is inside a word
 _QUOTE = regex.compile(rf"(?V1)[\"＂]|(?<!{_LETTER})['`´＇]|['`´＇](?!{_LETTER})")
 
@@ -79,10 +71,7 @@ class WordFinder:
         self._given = tuple(marks), jieba_dictionary
         self.marks = frozenset(known_marks(self._given[0]))
         self.segment = HanSegmenter(jieba_dictionary)
-        self._patterns = WordPatterns(self.marks)
-        self._closing_apart = _closing(CLOSES_APART | EITHER | _HANGING, self.marks)
-        self._closing_touching = _closing(_CLOSES_TOUCHING, self.marks)
-        self._between = regex.compile(f"[{as_set(ENCLOSING | _HANGING | self.marks)}]*+")
+        self._patterns = word_patterns(self.marks)
 
     def __call__(self, text: str, turns: Iterable[int] = ()) -> list[Word]:
         """Words of `text`, in order and without overlap. Text without letter or digit has none.
@@ -114,28 +103,29 @@ class WordFinder:
         return type(self), self._given  # a frozenset is pickled in another order by every process
 
     def _spans(self, text: str) -> Iterator[_Span]:
-        for match in self._patterns.word.finditer(text):
-            kind = match.lastgroup
+        for match in self._patterns["WORD"].finditer(text):
+            kind, word, (start, end) = match.lastgroup, match.group(), match.span()
             if kind == "plain":
-                start = match.start()
-                for word in match.group().split(" ")[:-1]:
-                    yield start, start + len(word), word, "Latin"
-                    start += len(word) + 1
+                for plain in word.split(" ")[:-1]:
+                    yield start, start + len(plain), plain, "Latin"
+                    start += len(plain) + 1
             elif kind == "han":
-                yield from self._han_spans(match.group(), match.start())
+                yield from self._han_spans(word, start)
             elif kind == "link":
-                # A link without the marks, brackets and pictures that come after it.
-                link = match.group()[: self._patterns.link_tail.search(match.group()).start()]
-                yield match.start(), match.start() + len(link), link, None
-            elif kind == "other" and HAS_LETTER_OR_DIGIT.search(match.group()):
-                word, end = match.group(), match.end()
-                end += self._patterns.owns_point(word, text, end)  # but the point is never spoken
+                yield start, end, word, None
+            elif kind == "other" and HAS_LETTER_OR_DIGIT.search(word):
+                end += self._owns_point(word, text, end)  # but the point is never spoken
                 spoken = word if word.isascii() and "`" not in word else word.translate(SPOKEN)
-                yield match.start(), end, spoken, None
+                yield start, end, spoken, None
+
+    def _owns_point(self, word: str, text: str, end: int) -> bool:
+        """Whether the point after a word, which ends at `end` of a text, belongs to it."""
+        owner = text.startswith(".", end) and self._patterns["OWNS_POINT"].fullmatch(word)
+        return bool(owner and self._patterns[f"POINT_{owner.lastgroup}"].match(text, end))
 
     def _han_spans(self, run: str, offset: int) -> Iterator[_Span]:
         """Words of one run of Han characters, which blanks and marks may interrupt."""
-        spans = [match.span() for match in HAN_CHARACTER.finditer(run)]
+        spans = [match.span() for match in self._patterns["HAN"].finditer(run)]
         characters = "".join(run[start] for start, _ in spans)
         cuts = set(itertools.accumulate(map(len, self.segment(characters)), initial=0))
         # A jieba word never reaches over a mark that the user has written.
@@ -148,10 +138,10 @@ class WordFinder:
 
     def _after_closers(self, text: str, end: int, following: int, closing: Container[int]) -> int:
         """Offset after the quotes and brackets that close right after a word, and after marks between them."""
-        if following == len(text) or not self._between.fullmatch(text, end, following):
-            return self._closing_apart.match(text, end, following).end()
+        if following == len(text) or not self._patterns["BETWEEN"].fullmatch(text, end, following):
+            return self._patterns["CLOSING_APART"].match(text, end, following).end()
         opens = text[end:following][-1:] in EITHER and following - 1 not in closing
-        return self._closing_touching.match(text, end, following - opens).end()
+        return self._patterns["CLOSING_TOUCHING"].match(text, end, following - opens).end()
 
 
 def before_openers(text: str, previous_end: int, start: int) -> int:
@@ -160,12 +150,6 @@ def before_openers(text: str, previous_end: int, start: int) -> int:
     run = gap[len(gap.rstrip(_ENCLOSING)) :]
     touches = previous_end > 0 and run == gap  # the word before
     return start - len(run) + len(run.rstrip(_OPENS if touches else _OPENS_APART))
-
-
-def _closing(closers: Set[str], marks: Set[str]) -> regex.Pattern[str]:
-    """What closes after a word, with the marks between, and the accents of the last sign."""
-    closer, mark = f"[{as_set(closers)}]", f"[{as_set(marks)}]"
-    return regex.compile(rf"(?:(?:(?!{closer}){mark})*+{closer})*+{COMBINING}")
 
 
 def _closing_quotes(text: str) -> set[int]:
