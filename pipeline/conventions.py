@@ -3,7 +3,7 @@
 To teach it another script, add a row; whatever a row leaves out is written as in Latin text.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import regex
 
@@ -118,6 +118,6 @@ def ends_sentence(signs: Iterable[str]) -> bool:
     return not SENTENCE_ENDS.keys().isdisjoint(signs)
 
 
-def stop_label_ids(labels: Sequence[Mapping[str, str]]) -> list[int]:
-    """Ids of the labels that end a sentence, whatever they are called: those that write such a sign after a word."""
-    return [index for index, label in enumerate(labels) if ends_sentence(label["after"])]
+def stop_labels(labels: Iterable[Mapping[str, str]]) -> list[bool]:
+    """Whether each label ends a sentence, whatever it is called: it writes such a sign after a word."""
+    return [ends_sentence(label["after"]) for label in labels]

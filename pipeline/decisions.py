@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import regex
 
-from .conventions import PAIRS, stop_label_ids
+from .conventions import PAIRS, stop_labels
 from .edits import Removals
 from .items import Item
 from .marks import FoundMark
@@ -88,7 +88,8 @@ def make_choice(
     Names of labels may be written in small letters.
     """
     names, labels, basic = config.label_names, config.labels, config.basic_labels
-    sets = {"basic": basic, "all": range(len(names)), "sentence-ends": stop_label_ids(labels)}
+    stops = list(itertools.compress(range(len(names)), stop_labels(labels)))
+    sets = {"basic": basic, "all": range(len(names)), "sentence-ends": stops}
     ids = {name.lower(): index for index, name in enumerate(names)}
     if isinstance(marks, str) and marks in sets:
         closing = {labels[index]["after"] for index in sets[marks]}
@@ -213,14 +214,9 @@ def last_words(borders: Sequence[int], words: Sequence[Word]) -> list[int]:
 
 def end_sentences(probabilities: Array, last: list[int], config: ModelConfig) -> Array:
     """Probabilities (W, M) in which the words `last` end sentences, if a label does."""
-    if (are_stops := stop_labels(config.labels)).any():
+    if any(are_stops := stop_labels(config.labels)):
         probabilities[last] = _with_sum_1(probabilities[last] * are_stops)
     return probabilities
-
-
-def stop_labels(labels: Sequence[Label]) -> Array:
-    """Which labels (M,) end a sentence."""
-    return np.isin(np.arange(len(labels)), stop_label_ids(labels))
 
 
 def decode(probabilities: Any, choice: Choice) -> tuple[Array, Array]:
@@ -268,7 +264,7 @@ def match_pairs(
     if not partners or not labels.size:
         return labels
     openings = [opening for opening, _ in partners.values()]
-    ends = np.flatnonzero(stop_labels(table)[labels]) + 1
+    ends = np.flatnonzero(np.take(stop_labels(table), labels)) + 1
     if final:
         ends = np.union1d(ends, len(labels))
     matched = labels.copy()

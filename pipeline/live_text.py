@@ -10,8 +10,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import regex
+
 from .items import join_words, turns_in
 from .unspoken import Hidden, find_hidden
+
+_SIGN = regex.compile(r"\S")
 
 
 @dataclass(slots=True)
@@ -19,16 +23,17 @@ class LiveText:
     """The text of a streamer. Offsets are those in `text`."""
 
     text: str = ""
+    # What of the text is read as lines, after one sign: a line end if the text begins a line. The blank between two
+    # utterances is a line end, and words that came as such are points: what is not said of them is in `in_words`.
+    lined: str = "\n"
+    in_words: list[Hidden] = field(default_factory=list)
     boundary: int = 0
     n_dropped: int = 0
     hypothesis: str = ""  # what may come next
     is_closed: bool = True  # whether the last word is finished
     is_over: bool = False  # whether an utterance is over, and the next one has not begun
     last_sign: str = ""  # the last one that is committed
-    begins_line: bool = True  # whether the text begins a line
     speaker: str | None = None  # whose name stands before it
-    given_words: list[tuple[int, int]] = field(default_factory=list)  # stretches that came as words
-    utterances: list[int] = field(default_factory=list)  # blanks between two utterances
 
     @property
     def all(self) -> str:
@@ -40,17 +45,18 @@ class LiveText:
         self.hypothesis = ""
         if not checked(text):
             return
-        n_before = len(self.text)
-        self.text += self._joined(text) if self.is_closed else text
-        if self.is_over and self.text[n_before].isspace():
-            self.utterances.append(n_before)
+        text = self._joined(text) if self.is_closed else text
+        self.text += text
+        self.lined += self._as_lines(text)
         self.is_closed = self.is_over = False
 
     def take_word(self, word: str) -> None:
         """Add a finished word."""
         self.is_closed = True
         self.take(word)
-        self.given_words.append((len(self.text) - len(word), len(self.text)))
+        start = len(self.text) - len(word)
+        self.lined = self.lined[: start + 1] + _SIGN.sub(".", self.lined[start + 1 :])
+        self.in_words += [one.moved(start) for one in find_hidden(word, "word")]
         self.is_closed = True
 
     def expect(self, text: str) -> None:
@@ -59,6 +65,7 @@ class LiveText:
 
     def close(self) -> None:
         """Add the hypothesis; the last word is finished."""
+        self.lined = self.all_lined
         self.text = self.all
         self.hypothesis = ""
         self.is_closed = True
@@ -70,34 +77,19 @@ class LiveText:
             return text
         return join_words([before, text])[1:]
 
-    def lined(self) -> str:
-        """All of the text, with a line end between two utterances in the place of the blank there."""
-        signs = list(self.all)
-        for offset in self.utterances:
-            signs[offset] = "\n"
-        if self.is_over and self.hypothesis[:1].isspace():
-            signs[len(self.text)] = "\n"
-        return "".join(signs)
+    @property
+    def all_lined(self) -> str:
+        """As `lined`, with what may come next."""
+        return self.lined + self._as_lines(self.hypothesis)
 
-    def hidden(self, lined: str, final: bool) -> list[Hidden]:
-        """What of the text is not said. A sign stands for what is before it in its line, and for what may come.
+    def _as_lines(self, text: str) -> str:
+        """What comes next, with a line end in the place of the blank after an utterance."""
+        return "\n" + text[1:] if self.is_over and text[:1].isspace() else text
 
-        What came as words is no line: they are as they are in a call with `{"words": [...]}`.
-        """
-        before = "" if self.begins_line else "."
-        after = "" if final else "."
-        in_lines = (one.moved(-len(before)) for one in find_hidden(before + lined + after))
-        in_words = (
-            one.moved(start)
-            for start, end in self.given_words
-            for one in find_hidden(lined[start:end], "word")
-        )
-        return sorted([*(one for one in in_lines if not self._is_in_word(one.start)), *in_words])
-
-    def _is_in_word(self, offset: int) -> bool:
-        """Whether a character came as part of a word."""
-        index = bisect_right(self.given_words, (offset, len(self.all))) - 1
-        return index >= 0 and offset < self.given_words[index][1]
+    def hidden(self, final: bool) -> list[Hidden]:
+        """What of the text is not said; a point stands for what may come."""
+        in_lines = find_hidden(self.all_lined + ("" if final else "."))
+        return sorted([*(one.moved(-1) for one in in_lines), *self.in_words])
 
     def turns(self, hidden: Iterable[Hidden], given: Sequence[int], end: int) -> tuple[int, ...]:
         """Where another speaker begins up to `end`, by names and by `given` offsets in all text fed."""
@@ -109,15 +101,14 @@ class LiveText:
     def drop(self, start: int, cut: int, hidden: Iterable[Hidden]) -> None:
         """Commit what is before `cut`, and forget what is before `start`."""
         self.last_sign = self.text[cut - 1]
-        if start:
-            self.begins_line = self.text[start - 1] in "\r\n"
+        before = (
+            "\n" if self.lined[start] in "\r\n" else "."
+        )  # for all that is before it in its line
         for one in hidden:
             if one.begins_turn and one.end <= start:
                 self.speaker = one.speaker
-        self.given_words = [
-            (max(0, first - start), end - start) for first, end in self.given_words if end > start
-        ]
-        self.utterances = [offset - start for offset in self.utterances if offset >= start]
+        self.in_words = [one.moved(-start) for one in self.in_words if one.end > start]
+        self.lined = before + self.lined[start + 1 :]
         self.text = self.text[start:]
         self.boundary = cut - start
         self.n_dropped += start

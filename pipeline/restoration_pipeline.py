@@ -17,7 +17,7 @@ from transformers import Pipeline
 
 from .backends import make_backend
 from .casing import capital_edits, forms_inside
-from .conventions import stop_label_ids
+from .conventions import stop_labels
 from .decisions import (
     PreparedItem,
     borders_of,
@@ -141,7 +141,7 @@ class PunctuationRestorationPipeline(Pipeline):
         config = self.model.config
         self.find_words = WordFinder(config.mark_labels, jieba_dictionary)
         # Names of the labels that end a sentence.
-        self.stops = {config.label_names[index] for index in stop_label_ids(config.labels)}
+        self.stops = set(itertools.compress(config.label_names, stop_labels(config.labels)))
         self.slots = SlotEncoder(self.tokenizer, config)
         if backend != "torch":
             if self.device.type != "cpu":
@@ -194,9 +194,9 @@ class PunctuationRestorationPipeline(Pipeline):
     def stream(self, texts: Iterable[str], **options: Any) -> Iterator[str]:
         """Restore one text of any length that comes in parts, cut anywhere: a file's lines, a recogniser's output.
 
-        Restored text is given as soon as enough words follow it; joined, it is the text with its marks. Memory stays
-        that of a few thousand words. Marks are those of one call with the whole text. `options` are keywords of a call (`return_words` and `sentences` have no effect) and of
-        `PunctuationStreamer`.
+        Restored text is given as soon as enough words follow it; joined, it is the text with the marks of one call with
+        the whole text. Memory stays that of a few thousand words. `options` are keywords of a call (`return_words` and
+        `sentences` have no effect) and of `PunctuationStreamer`.
         """
         return (result["text"] for result in self.stream_results(texts, **options))
 

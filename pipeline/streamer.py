@@ -60,8 +60,7 @@ class PunctuationStreamer:
         left_context: committed words that are shown to the model again. None: the model's own setting, and with less
             look-ahead than its right context more words, so that each step costs the same.
         turns: characters of all text fed, in order, where another speaker begins: the sentence before ends there.
-        **options: keywords of the pipeline, such as `marks` or `thresholds`. With `truecase` the model is shown the
-            marks that are committed, since capitals depend on them.
+        **options: keywords of the pipeline, such as `marks` or `thresholds`.
 
     Attributes:
         committed: all text that is final. A long session may set it to "" from time to time.
@@ -93,7 +92,7 @@ class PunctuationStreamer:
         self._turns = turns
         self._options = {**options, "return_words": True}
         self._live = LiveText()
-        self._labels: dict[int, str] = {}  # of committed words, by their ends, where they are shown
+        self._last_label: str = config.label_names[0]  # of the committed words
 
     def feed(self, text: str, whole_windows: bool = False) -> StreamStep:
         """Take some final text, cut anywhere, even inside a word; it replaces the hypothesis.
@@ -141,12 +140,11 @@ class PunctuationStreamer:
     ) -> StreamStep:
         """Restore what is open; commit words that enough others follow, none if `look_ahead` is None, all if final."""
         live = self._live
-        lined = live.lined()
-        hidden = live.hidden(lined, final)
+        hidden = live.hidden(final)
         heard = audible(live.all, hidden)
         turns = live.turns(hidden, self._turns, len(heard))
         words = self._find_words(heard, turns)
-        end = self._shown_to(heard, lined, words, final)
+        end = self._shown_to(heard, words, final)
         words = [word for word in words if word.end <= end]
         turns = tuple(turn for turn in turns if turn <= end)
         entries, edits = self._restored(heard[:end], words, turns, final)
@@ -170,8 +168,8 @@ class PunctuationStreamer:
         step = self._as_step(edits, committed, cut, end)
         if cut > live.boundary:
             self.committed += step.committed
-            if self._options.get("truecase"):
-                self._labels |= {entry["end"]: entry["label"] for entry in committed}
+            if committed:
+                self._last_label = committed[-1]["label"]
             self._drop(cut, [word.mark_from for word in words if word.end <= cut], hidden)
         return step
 
@@ -184,7 +182,7 @@ class PunctuationStreamer:
             words += self._restore.find_words(" " * boundary + text[boundary:], turns)
         return words
 
-    def _shown_to(self, heard: str, lined: str, words: Sequence[Word], final: bool) -> int:
+    def _shown_to(self, heard: str, words: Sequence[Word], final: bool) -> int:
         """Up to where the text is shown: an unfinished word waits, since `th` is no `the`."""
         live = self._live
         end = len(heard)
@@ -193,8 +191,8 @@ class PunctuationStreamer:
             has_blank = any(map(str.isspace, heard[last.end :]))
             if not has_blank and end - last.start <= MAX_OPEN:
                 end = max(live.boundary, last.mark_from)
-        unclosed = _UNCLOSED.search(lined, max(live.boundary, len(heard) - 100))
-        return min(end, unclosed.start()) if unclosed and not final else end
+        unclosed = _UNCLOSED.search(live.all_lined, max(live.boundary, len(heard) - 100) + 1)
+        return min(end, unclosed.start() - 1) if unclosed and not final else end
 
     def _restored(
         self, heard: str, words: Sequence[Word], turns: tuple[int, ...], final: bool
@@ -203,11 +201,8 @@ class PunctuationStreamer:
         boundary = self._live.boundary
         if not heard[boundary:].strip():
             return [], []
-        known = {
-            index: self._labels[word.end]
-            for index, word in enumerate(words)
-            if word.end in self._labels
-        }
+        n_before = sum(word.end <= boundary for word in words)
+        known = {n_before - 1: self._last_label} if n_before else {}
         item = Item(self._live.all[: len(heard)], known, turns, final, words, heard)
         result = self._restore(item, **self._options)
         entries = [entry for entry in result["words"] if entry["end"] > boundary]
@@ -251,7 +246,6 @@ class PunctuationStreamer:
         if cut - start > MAX_OPEN:  # much between few words that is not said
             start = next((offset for offset in word_starts if offset >= cut - MAX_OPEN), cut)
         self._live.drop(start, cut, hidden)
-        self._labels = {end - start: label for end, label in self._labels.items() if end > start}
 
 
 def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> int:

@@ -25,7 +25,7 @@ from punctuation_restoration.data.readers import CLITICS, SourceDocument, hash_i
 from punctuation_restoration.data.recipe import Filters, Recipe, Source
 from punctuation_restoration.data.shards import PackedDocument, hash_words, make_words
 from punctuation_restoration.pipeline.casing import CAPITAL, MIXED, UPPER, stem_of
-from punctuation_restoration.pipeline.decisions import stop_labels
+from punctuation_restoration.pipeline.conventions import stop_labels
 from punctuation_restoration.pipeline.items import join_words, offsets_of
 from punctuation_restoration.pipeline.marks import strip_marks
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -52,7 +52,7 @@ class Converter:
         self.leak_check = LeakCheck(self.recipe.leak_check) if self.recipe.leak_check else None
         self.finder = WordFinder(self.config.mark_labels)
         self.slots = SlotEncoder(self.tokenizer, self.config)
-        self.is_stop = stop_labels(self.config.labels)
+        self.is_stop = np.array(stop_labels(self.config.labels))
         self.piece_kind = np.uint16 if len(self.tokenizer) <= 1 << 16 else np.int32
 
     def convert(self, document: SourceDocument, source: Source) -> PackedDocument:

@@ -13,7 +13,7 @@ import numpy as np
 
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.shards import Array, Index, Words, WordStream
-from punctuation_restoration.pipeline.decisions import stop_labels
+from punctuation_restoration.pipeline.conventions import stop_labels
 
 # Where windows begin or end: the shares of a `Sampling`, by name. All others begin anywhere.
 PLACES = ("document_starts", "document_ends", "sentence_ends", "sentence_starts")
@@ -59,7 +59,7 @@ class WindowSampler:
     teacher_labels: Callable[[Path], Array | None] = lambda path: None
 
     def __post_init__(self) -> None:
-        self.is_stop = stop_labels(self.index["labels"])  # (M,)
+        self.is_stop = np.array(stop_labels(self.index["labels"]))  # (M,)
         self.streams: list[WordStream] = []
         weighted_words: list[float] = []
         of_stream: list[str] = []  # its language

@@ -33,12 +33,8 @@ from punctuation_restoration.data.shards import (
     read_index,
 )
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
-from punctuation_restoration.pipeline.decisions import (
-    calibrated,
-    decode,
-    make_choice,
-    stop_labels,
-)
+from punctuation_restoration.pipeline.conventions import stop_labels
+from punctuation_restoration.pipeline.decisions import calibrated, decode, make_choice
 from punctuation_restoration.pipeline.items import join_words
 from punctuation_restoration.pipeline.restoration_pipeline import PunctuationRestorationPipeline
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -174,7 +170,7 @@ def scored_words(windows: Sequence[CutWindow]) -> Words:
 def sample_sentences(windows: Sequence[CutWindow], slots: Any) -> list[str]:
     """Sentences from everywhere in the documents, without their marks, as the encoder reads them."""
     words = scored_words(windows)
-    ends = np.flatnonzero(stop_labels(slots.config.labels)[words.labels]) + 1
+    ends = np.flatnonzero(np.take(stop_labels(slots.config.labels), words.labels)) + 1
     sentences = [range(*pair) for pair in pairwise([0, *ends]) if pair[1] - pair[0] >= LEAST_WORDS]
     pieces, decode = words.pieces(), slots.tokenizer.decode
     return [
