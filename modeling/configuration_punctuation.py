@@ -73,61 +73,55 @@ PIPELINE = {
 }
 
 
-MOST_WORDS = 1_000_000  # of a window
-# Each field, what must hold of it in a configuration, and what is said if it does not.
+# Each field, what must hold of its value, and what is said if it does not.
 RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     (
         "labels",
-        lambda config: 2 <= len(config.labels) == len(set(config.label_names)),
+        lambda labels: 2 <= len(labels) == len({label["name"] for label in labels}),
         "Expected labels to be two or more, with different names, got {}. Add or rename one.",
     ),
     (
         "labels",
-        lambda config: not config.labels[0]["before"] + config.labels[0]["after"],
+        lambda labels: not labels[0]["before"] + labels[0]["after"],
         "Expected labels to begin with the one that writes nothing, got {}. Put it first.",
     ),
     (
         "head_width",
-        lambda config: config.head_width >= 1,
+        lambda width: width >= 1,
         "Expected head_width to be 1 or more, got {}. Raise it.",
     ),
     (
         "head_dropout",
-        lambda config: 0 <= config.head_dropout < 1,
+        lambda dropout: 0 <= dropout < 1,
         "Expected head_dropout to be at least 0 and below 1, got {}. Change it.",
     ),
     (
         "calibration_temperature",
-        lambda config: config.calibration_temperature > 0,
+        lambda temperature: temperature > 0,
         "Expected calibration_temperature to be above 0, got {}. Raise it.",
     ),
     (
         "max_window_pieces",
-        lambda config: config.max_window_pieces >= 8,
+        lambda n_pieces: n_pieces >= 8,
         "Expected max_window_pieces to be 8 or more, got {}. Raise it.",
     ),
     (
         "stored_bits",
-        lambda config: config.stored_bits in (8, None),
+        lambda bits: bits in (8, None),
         "Expected stored_bits to be 8 or None, which this version can read, got {}. Change it.",
     ),
     (
         "mixed_case",
-        lambda config: all(str(word) != str(word).lower() for word in config.mixed_case or ()),
+        lambda words: all(str(word) != str(word).lower() for word in words or ()),
         "Expected mixed_case to list words with capitals, or to be None, got {}. Correct the list.",
     ),
     *(
         (
             name,
-            lambda config, name=name: getattr(config, name) in range(MOST_WORDS),
+            range(1_000_000).__contains__,
             f"Expected {name} as a whole number of words, got {{}}. Correct it.",
         )
         for name in ("window", "left_context", "right_context")
-    ),
-    (
-        "window",
-        lambda config: config.window > config.left_context + config.right_context,
-        "Expected window to be above left_context + right_context, got {}. Raise it, or lower the contexts.",
     ),
 )
 
@@ -218,13 +212,13 @@ class PunctuationRestorationConfig(PreTrainedConfig):
                 f"Expected a model of this version, got one with {sorted(gone)} of an earlier one. Use the code of "
                 "commit 4cddc2c, the last that reads it, or train a model from its encoder."
             )
-        config_dict = {key: value for key, value in config_dict.items() if key not in SETTLED}
-        if unknown := cls.unknown_keys(config_dict):
+        if unknown := cls.unknown_keys(config_dict.keys() - SETTLED.keys()):
             logger.warning(
                 f"Expected a configuration of known fields, got also {unknown}, which are left out. They may be "
                 "misspelt, or of another version of punctuation-restoration."
             )
-        known = {key: value for key, value in config_dict.items() if key not in unknown}
+        without = {*SETTLED, *unknown}
+        known = {key: value for key, value in config_dict.items() if key not in without}
         return super().from_dict(known, **kwargs)
 
     def to_dict(self) -> dict[str, Any]:
@@ -293,8 +287,13 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     def check_model(self) -> None:
         """Refuse, by a ValueError, values that cannot be; `from_pretrained` may have changed them."""
         for field, holds, message in RULES:
-            if not holds(self):
-                raise ValueError(message.format(f"{getattr(self, field)!r:.200}"))
+            if not holds(value := getattr(self, field)):
+                raise ValueError(message.format(f"{value!r:.200}"))
+        if self.window <= self.left_context + self.right_context:
+            raise ValueError(
+                f"Expected window to be above left_context + right_context, got {self.window}. Raise it, or lower the "
+                "contexts."
+            )
         self.check_thresholds(self.thresholds or {})
         names = self.label_names
         for mark, name in self.mark_labels.items():

@@ -24,7 +24,7 @@ from .words import Word
 KEYS: dict[str, tuple[str, Any, Any]] = {
     "text": ("a string", str, None),
     "words": ("a list of strings", list | tuple, str),
-    "timestamps": ("a (start, end) in seconds for each of the words", None, None),
+    "timestamps": ("a (start, end) in seconds for each of the words", object, None),
     "known": ("{word index: label name}", Mapping, int),
     "turns": ("a list of character offsets", list | tuple, int),
     "final": ("True or False", bool, None),
@@ -84,11 +84,11 @@ def read_item(given: Any) -> Item:
             f"keys {sorted(map(str, given))}. {OTHER_DOOR}"
         )
     for key in filter(given.__contains__, KEYS):
-        value = given[key]
-        if not _is_right(key, value, given):
-            raise ValueError(
-                f"Expected {key!r} to be {KEYS[key][0]}, got {value!r:.80}. Correct it. {OTHER_DOOR}"
-            )
+        _, kind, member = KEYS[key]
+        if not isinstance(given[key], kind) or not all(
+            isinstance(one, member) for one in (given[key] if member else ())
+        ):
+            raise _refusal(key, given[key])
     spans: list[TimedWord] = []
     if has_text:
         text = given["text"]
@@ -102,9 +102,14 @@ def read_item(given: Any) -> Item:
             for word, offset in zip(words, offsets, strict=True)
             for stretch in find_hidden(word, "word")
         ]
-        times = _pairs(given.get("timestamps", ()))
-        for word, offset, (begins, ends) in zip(words, offsets, times, strict=False):
-            spans.append((offset, offset + len(word), begins, ends))
+        if "timestamps" in given:
+            try:
+                timed = zip(words, offsets, _listed(given["timestamps"]), strict=True)
+                for word, offset, pair in timed:
+                    begins, ends = map(seconds, _listed(pair))
+                    spans.append((offset, offset + len(word), begins, ends))
+            except (TypeError, ValueError) as error:
+                raise _refusal("timestamps", given["timestamps"]) from error
     turns = sorted({*given.get("turns", ()), *turns_in(hidden)})
     return Item(
         text,
@@ -116,24 +121,10 @@ def read_item(given: Any) -> Item:
     )
 
 
-def _is_right(key: str, value: Any, item: Mapping[str, Any]) -> bool:
-    """Whether the value of an item's key is what `KEYS` says."""
-    if key == "timestamps":
-        try:
-            return len(_pairs(value)) == len(item["words"])
-        except (TypeError, ValueError):
-            return False
-    _, kind, member = KEYS[key]
-    return isinstance(value, kind) and (not member or all(isinstance(one, member) for one in value))
-
-
-def _pairs(times: Any) -> list[Times]:
-    """Starts and ends, of lists or arrays; a TypeError or a ValueError for all else."""
-    pairs = []
-    for pair in _listed(times):
-        begins, ends = map(seconds, _listed(pair))
-        pairs.append((begins, ends))
-    return pairs
+def _refusal(key: str, value: Any) -> ValueError:
+    return ValueError(
+        f"Expected {key!r} to be {KEYS[key][0]}, got {value!r:.80}. Correct it. {OTHER_DOOR}"
+    )
 
 
 def _listed(values: Any) -> Any:

@@ -24,7 +24,7 @@ class LiveText:
 
     text: str = ""
     # What of the text is read as lines, after one sign: a line end if the text begins a line. The blank between two
-    # utterances is a line end, and words that came as such are points: what is not said of them is in `in_words`.
+    # utterances is a line end, and each sign of a word that came as such an x: what of it is not said is in `in_words`.
     lined: str = "\n"
     in_words: list[Hidden] = field(default_factory=list)
     boundary: int = 0
@@ -55,7 +55,7 @@ class LiveText:
         self.is_closed = True
         self.take(word)
         start = len(self.text) - len(word)
-        self.lined = self.lined[: start + 1] + _SIGN.sub(".", self.lined[start + 1 :])
+        self.lined = self.lined[: start + 1] + _SIGN.sub("x", self.lined[start + 1 :])
         self.in_words += [one.moved(start) for one in find_hidden(word, "word")]
         self.is_closed = True
 
@@ -91,12 +91,12 @@ class LiveText:
         in_lines = find_hidden(self.all_lined + ("" if final else "."))
         return sorted([*(one.moved(-1) for one in in_lines), *self.in_words])
 
-    def turns(self, hidden: Iterable[Hidden], given: Sequence[int], end: int) -> tuple[int, ...]:
-        """Where another speaker begins up to `end`, by names and by `given` offsets in all text fed."""
+    def turns(self, hidden: Iterable[Hidden], given: Sequence[int], end: int) -> list[int]:
+        """Where another speaker begins up to `end`, by names and by `given` offsets in all text fed, in order."""
         first = bisect_right(given, self.n_dropped)
         last = bisect_right(given, self.n_dropped + end)
-        named = {turn for turn in turns_in(hidden, self.speaker) if turn <= end}
-        return tuple(sorted(named.union(turn - self.n_dropped for turn in given[first:last])))
+        others = (turn - self.n_dropped for turn in given[first:last])
+        return sorted({*turns_in(hidden, self.speaker), *others})
 
     def drop(self, start: int, cut: int, hidden: Iterable[Hidden]) -> None:
         """Commit what is before `cut`, and forget what is before `start`."""
