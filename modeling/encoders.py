@@ -62,10 +62,11 @@ def compile_layers(encoder: PreTrainedModel, backend: Any = "inductor") -> None:
         layer.compile(backend=backend, dynamic=True)
 
 
-def in_8_bits(weights: Mapping[str, Tensor], encoder: nn.Module, prefix: str) -> dict[str, Tensor]:
-    """Weights of a model whose encoder has that prefix, as they are stored."""
+def in_8_bits(weights: Mapping[str, Tensor], encoder: nn.Module) -> dict[str, Tensor]:
+    """Weights of a model with that encoder, as they are stored."""
     stored = dict(weights)
-    for name in (prefix + name for name in _matrices(encoder)):
+    for own_name in _matrices(encoder):
+        name = f"encoder.{own_name}"
         matrix = weights[name].detach().float()
         scale = matrix.abs().amax(dim=1, keepdim=True) / 127
         # A row of zeros has a scale of 0.

@@ -222,7 +222,7 @@ class PunctuationRestorationModel(PreTrainedModel):
             self.config.check_model()
             if stored_bits:
                 weights = kwargs.get("state_dict") or self.state_dict()
-                kwargs["state_dict"] = in_8_bits(weights, self.encoder, "encoder.")
+                kwargs["state_dict"] = in_8_bits(weights, self.encoder)
             # First: `push_to_hub=True` sends what is there.
             for name, content in self.notices.items():
                 Path(save_directory).mkdir(parents=True, exist_ok=True)

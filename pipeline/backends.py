@@ -79,21 +79,14 @@ def check_device(name: str | None) -> None:
         ) from error
 
 
-def cpu_has_bf16(cpuinfo: str | None = None) -> bool:
-    """Whether the processor computes in bf16, by the flags in `/proc/cpuinfo` (or the text given)."""
-    return bool({"avx512_bf16", "amx_bf16", "bf16"} & _cpu_flags(cpuinfo))
+def cpu_has_bf16() -> bool:
+    """Whether the processor computes in bf16."""
+    return any(map(torch.cpu.get_capabilities().get, ("avx512_bf16", "amx_bf16", "bf16")))
 
 
-def cpu_has_int8(cpuinfo: str | None = None) -> bool:
-    """Whether the processor multiplies whole numbers of 8 bits, by the same flags."""
-    return bool({"avx512_vnni", "avx_vnni", "amx_int8"} & _cpu_flags(cpuinfo))
-
-
-def _cpu_flags(cpuinfo: str | None) -> set[str]:
-    path = Path("/proc/cpuinfo")
-    if cpuinfo is None:
-        cpuinfo = path.read_text(errors="ignore") if path.exists() else ""
-    return set(cpuinfo.split())
+def cpu_has_int8() -> bool:
+    """Whether the processor multiplies whole numbers of 8 bits."""
+    return any(map(torch.cpu.get_capabilities().get, ("avx512_vnni", "avx_vnni", "amx_int8")))
 
 
 def _in_int8(model: Any) -> Any:
@@ -113,11 +106,11 @@ def _compute_with_torch(model: Any, **inputs: Tensor | None) -> Tensor:
     return _probabilities(model.config, outputs.logits, outputs.casing_logits)
 
 
-def _compute_with_onnx(source: str | bytes, config: Any, **inputs: Tensor | None) -> Tensor:
+def _compute_with_onnx(source: str | bytes, config: Any, **inputs: Any) -> Tensor:
     if inputs.get("attention_mask") is None:
-        inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])  # type: ignore[arg-type]
+        inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
     session = _session(source, torch.get_num_threads(), os.getpid())
-    arrays = {name: tensor.numpy() for name, tensor in inputs.items() if tensor is not None}
+    arrays = {name: tensor.numpy() for name, tensor in inputs.items()}
     return _probabilities(config, *map(torch.from_numpy, session.run(None, arrays)))
 
 

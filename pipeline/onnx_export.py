@@ -62,30 +62,20 @@ def import_package(name: str) -> Any:
         ) from error
 
 
-class _Graph(nn.Module):
-    """The model as it is exported, a copy: tensors in, logits out."""
-
-    def __init__(self, model: Any, in_int8: bool) -> None:
-        super().__init__()
-        self.model = copy.deepcopy(model).float().eval()
-        self.model.set_attn_implementation("eager")  # whose products ONNX Runtime computes fast
-        if in_int8:
-            self.model.set_input_embeddings(_Int8Embedding(model.get_input_embeddings()))
-        encoder = self.model.encoder
-        width = getattr(encoder.config, "intermediate_size", None)
-        for name, part in list(encoder.named_modules()):
-            if type(part).__name__.endswith("RMSNorm"):
-                encoder.set_submodule(name, _RMSNorm(part))
-            elif in_int8 and isinstance(part, nn.Linear) and part.in_features == width:
-                encoder.set_submodule(name, _LinearByPiece(part))
-
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, slot_positions: Tensor
-    ) -> tuple[Tensor, ...]:
-        outputs = self.model(input_ids, attention_mask, slot_positions)
-        return tuple(
-            scores for scores in (outputs.logits, outputs.casing_logits) if scores is not None
-        )
+def _exported(model: Any, in_int8: bool) -> Any:
+    """A copy of the model whose layers are those that ONNX Runtime computes fast."""
+    model = copy.deepcopy(model).float().eval()
+    model.set_attn_implementation("eager")
+    if in_int8:
+        model.set_input_embeddings(_Int8Embedding(model.get_input_embeddings()))
+    encoder = model.encoder
+    width = getattr(encoder.config, "intermediate_size", None)
+    for name, part in list(encoder.named_modules()):
+        if type(part).__name__.endswith("RMSNorm"):
+            encoder.set_submodule(name, _RMSNorm(part))
+        elif in_int8 and isinstance(part, nn.Linear) and part.in_features == width:
+            encoder.set_submodule(name, _LinearByPiece(part))
+    return model
 
 
 class _Int8Embedding(nn.Module):
@@ -155,7 +145,7 @@ def _graph_of(model: Any, pad_id: int, in_int8: bool) -> Any:
     pieces = {0: "B", 1: "P"}
     try:
         program: Any = torch.onnx.export(
-            _Graph(model, in_int8), (), kwargs=example, dynamo=True, opset_version=20, verbose=False,
+            _exported(model, in_int8), (), kwargs=example, dynamo=True, opset_version=20, verbose=False,
             dynamic_shapes={"input_ids": pieces, "attention_mask": pieces, "slot_positions": {0: "B", 1: "W"}},
             output_names=["logits", "casing_logits"] if model.config.casings else ["logits"],
         )  # fmt: skip

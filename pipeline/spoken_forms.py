@@ -192,11 +192,10 @@ def find_forms(text: str, words: Sequence[Word]) -> Forms:
         forms.unbroken.update(inside)
         if match["address"] is not None:
             forms.addresses.update(inside, [inside.stop])
-    if not TIES.isdisjoint(text):
-        for index, (word, following) in enumerate(itertools.pairwise(words)):
-            # The sign may be part of the second word: `3日～5日`.
-            if text[word.end : max(following.start, word.end + 1)] in TIES:
-                forms.unbroken.add(index)
+    for index, (word, following) in enumerate(itertools.pairwise(words)):
+        # The sign may be part of the second word: `3日～5日`.
+        if text[word.end : max(following.start, word.end + 1)] in TIES:
+            forms.unbroken.add(index)
     return forms
 
 
@@ -205,10 +204,7 @@ def _inside_said(words: Sequence[str]) -> Iterator[int]:
     tokens: list[str] = []
     ends = []
     for word in words:
-        if word.isalpha() and word.isascii():
-            tokens.append(word)
-        else:
-            tokens.extend(_TOKENS.findall(word))
+        tokens += _TOKENS.findall(word)
         ends.append(len(tokens))
     kinds = "".join([KINDS.get(token) or _kind_of_digits(token) for token in tokens])
     for match in SAID.finditer(kinds):

@@ -293,11 +293,8 @@ def _said(sign: str, around: str) -> str:
 def _opening(text: str, start: int, end: int, layout: Layout, names: Names) -> list[Hidden]:
     """What opens the line `text[start:end]`; a line in which nothing is said goes with the line end behind it."""
     found: list[Hidden] = []
-    if (
-        names.alone
-        and (match := _PATTERNS["NAME_ALONE"].match(text, start))
-        and match["name"] in names.alone
-    ):
+    match = _PATTERNS["NAME_ALONE"].match(text, start) if names.alone else None
+    if match and match["name"] in names.alone:
         found.append(Hidden(start, match.end(), "name", match["name"]))
         start = match.end()
     pattern = _PATTERNS[layout.upper() + "_NAMED" * names.before_colon]

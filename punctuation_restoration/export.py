@@ -77,9 +77,12 @@ def export(
     kept = earlier.read_text(encoding="utf-8") if earlier.is_file() else ""
     bits = stored_bits or config.stored_bits or 16
     with written_whole(output) as folder:
-        restore.save_pretrained(folder, stored_bits=8 if bits == 8 else None)
-        if bits == 16:
-            _store_in_16_bits(folder)
+        weights = {name: _in_16_bits(weight) for name, weight in restore.model.state_dict().items()}
+        restore.save_pretrained(
+            folder,
+            stored_bits=8 if bits == 8 else None,
+            state_dict=weights if bits == 16 else None,
+        )
         readme = own_readme(source) or written_card(
             read_origin(source),
             restore.model.config.labels,
@@ -187,17 +190,10 @@ def check_place(output: Path, source: str, replace: bool, expected: Sequence[str
         )
 
 
-def _store_in_16_bits(folder: Path) -> None:
-    """Store the fp32 weights of a folder in half precision, but for those that it cannot hold."""
-    import torch
-    from safetensors.torch import load_file, save_file
-
-    for path in folder.glob("*.safetensors"):  # a model of many gigabytes has several
-        weights = load_file(path)
-        for name, weight in weights.items():
-            if weight.dtype == torch.float32 and (half := weight.half()).isfinite().all():
-                weights[name] = half
-        save_file(weights, path, metadata={"format": "pt"})  # transformers asks for the format
+def _in_16_bits(weight: Any) -> Any:
+    """A weight in half precision, or as it is if it is no float or that cannot hold it."""
+    half = weight.half()
+    return half if weight.is_floating_point() and half.isfinite().all() else weight
 
 
 def _forget_this_machine(path: Path) -> None:

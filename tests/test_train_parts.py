@@ -11,7 +11,6 @@ from transformers import AutoConfig
 
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
-from punctuation_restoration.pipeline.backends import cpu_has_bf16
 from punctuation_restoration.training.building import set_dropout
 from punctuation_restoration.training.losses import total_loss
 from punctuation_restoration.training.optimisation import AveragedWeights, build_optimiser, rate_factor
@@ -120,10 +119,8 @@ def test_no_dropout_is_none_anywhere_whoever_draws_it(kind: str) -> None:
 
 
 def test_bf16_is_used_only_where_the_processor_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cpu_has_bf16("flags : fpu avx512_bf16 amx_bf16")
-    assert not cpu_has_bf16("flags : fpu avx2 avx512f")
     for has_bf16, found in ((False, "no"), (True, "bf16")):
-        monkeypatch.setattr("punctuation_restoration.training.precision.cpu_has_bf16", lambda has=has_bf16: has)
+        monkeypatch.setattr("torch.cpu.get_capabilities", lambda has=has_bf16: {"avx2": True, "avx512_bf16": has})
         with nullcontext() if has_bf16 else pytest.warns(UserWarning, match="No bf16 instructions"):
             assert choose_format("bfloat16", "cpu") == choose_format("auto", "cpu") == found
         assert choose_format("float32", "cpu") == "no"
