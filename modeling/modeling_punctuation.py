@@ -35,7 +35,7 @@ MAY_BE_MISSING = (
     "_raise_exceptions_for_missing_entries",
     "_raise_exceptions_for_connection_errors",
 )
-# They change no result.
+# They change no result, and tell of the machine where an encoder was loaded.
 NOT_COMPUTED = {"_name_or_path", "architectures", "dtype", "transformers_version"}
 HUB_KEYWORDS = ("cache_dir", "local_files_only", "revision", "subfolder", "token")
 
@@ -151,12 +151,8 @@ class PunctuationRestorationModel(PreTrainedModel):
             )
         if n_layers is not None:
             keep_first_layers(encoder, n_layers)
-        local = (
-            "_name_or_path",
-            "dtype",
-        )  # a path of this machine, and how the weights were stored
         encoder_config: Any = {
-            key: value for key, value in encoder.config.to_dict().items() if key not in local
+            key: value for key, value in encoder.config.to_dict().items() if key not in NOT_COMPUTED
         }
         model = cls(PunctuationRestorationConfig(encoder_config=encoder_config, **settings))
         model.encoder.load_state_dict(encoder.state_dict())
@@ -286,9 +282,13 @@ class PunctuationRestorationModel(PreTrainedModel):
         logits = self.classifier(slot_states)
         casing_logits = None if casing_head is None else casing_head(slot_states)
         pairs: Any = ((logits, labels), (casing_logits, casings))
-        losses = [mean_cross_entropy(each, true) for each, true in pairs if true is not None]
+        losses = [
+            cross_entropies(each, true).sum() / (true != NOT_SCORED).sum().clamp(min=1)
+            for each, true in pairs
+            if true is not None
+        ]
         return SlotClassifierOutput(
-            loss=torch.stack(losses).sum() if losses else None,
+            loss=sum(losses) if losses else None,
             logits=logits,
             hidden_states=getattr(read, "hidden_states", None),
             attentions=getattr(read, "attentions", None),
@@ -321,9 +321,3 @@ def cross_entropies(logits: Tensor, labels: Tensor, label_smoothing: float = 0.0
         reduction="none",
         label_smoothing=label_smoothing,
     )
-
-
-def mean_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """The mean of `cross_entropies` over the scored slots; 0 where none is scored."""
-    n_scored = (labels != NOT_SCORED).sum().clamp(min=1)
-    return cross_entropies(logits, labels).sum() / n_scored

@@ -101,9 +101,10 @@ def make_choice(
     if -1 in allowed:
         known = f"'basic', 'all', 'sentence-ends' or labels among {names}"
         raise ValueError(f"Expected marks to be {known}, got {marks!r}. Pass one of these.")
-    config.check_thresholds(thresholds or {})
+    thresholds = thresholds or {}
+    config.check_thresholds(thresholds)
     limits = np.full(len(names), np.inf)
-    for name, limit in (thresholds or {}).items():
+    for name, limit in thresholds.items():
         limits[ids[str(name).lower()]] = limit
     goes_to = [
         next((label for label in (index, basic[index]) if label in allowed), 0)

@@ -300,7 +300,7 @@ class PunctuationRestorationPipeline(Pipeline):
         item, words = prepared.item, prepared.words
         limits = {} if thresholds == {} else {**(config.thresholds or {}), **(thresholds or {})}
         choice = make_choice(config, marks, limits)
-        is_input = np.array([source == "input" for source in prepared.sources], dtype=bool)
+        is_input = np.array(prepared.sources, dtype=str) == "input"
         is_given = is_input & (choice.goes_to[prepared.given] > 0) & (prepared.removals is None)
         rows, shares = [], []
         for each in windows:

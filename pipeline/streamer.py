@@ -11,6 +11,7 @@ Committing a word once a fixed number of words follow it is how the CT-Transform
 Li & Lin (2020) wait for words as well.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -146,7 +147,7 @@ class PunctuationStreamer:
         words = self._find_words(heard, turns)
         end = self._shown_to(heard, words, final)
         words = [word for word in words if word.end <= end]
-        turns = tuple(turn for turn in turns if turn <= end)
+        turns = turns[: bisect_right(turns, end)]
         entries, edits = self._restored(heard[:end], words, turns, final)
         n_finished = sum(entry["end"] <= len(live.text) for entry in entries)
         if look_ahead is None:
@@ -195,7 +196,7 @@ class PunctuationStreamer:
         return min(end, unclosed.start() - 1) if unclosed and not final else end
 
     def _restored(
-        self, heard: str, words: Sequence[Word], turns: tuple[int, ...], final: bool
+        self, heard: str, words: Sequence[Word], turns: Sequence[int], final: bool
     ) -> tuple[Entries, list[Edit]]:
         """The open words of what is shown and its edits, without the marks of words before them, which are decided."""
         boundary = self._live.boundary
