@@ -40,24 +40,22 @@ class LiveText:
         """The text and what may come next."""
         return self.text + self.hypothesis
 
-    def take(self, text: str) -> None:
-        """Add a part of the text, cut anywhere. The hypothesis goes."""
+    def take(self, text: str, is_word: bool = False) -> None:
+        """Add a part of the text, cut anywhere, or a finished word. The hypothesis goes."""
         self.hypothesis = ""
         if not checked(text):
             return
-        text = self._joined(text) if self.is_closed else text
-        self.text += text
-        self.lined += self._as_lines(text)
-        self.is_closed = self.is_over = False
-
-    def take_word(self, word: str) -> None:
-        """Add a finished word."""
-        self.is_closed = True
-        self.take(word)
-        start = len(self.text) - len(word)
-        self.lined = self.lined[: start + 1] + _SIGN.sub("x", self.lined[start + 1 :])
-        self.in_words += [one.moved(start) for one in find_hidden(word, "word")]
-        self.is_closed = True
+        added = self._joined(text) if self.is_closed or is_word else text
+        lined = self._as_lines(added)
+        if is_word:
+            n_before = len(added) - len(text)
+            lined = lined[:n_before] + _SIGN.sub("x", text)
+            start = len(self.text) + n_before
+            self.in_words += [one.moved(start) for one in find_hidden(text, "word")]
+        self.text += added
+        self.lined += lined
+        self.is_closed = is_word
+        self.is_over = False
 
     def expect(self, text: str) -> None:
         """Set the hypothesis."""

@@ -116,7 +116,7 @@ class PunctuationStreamer:
         words = [words] if isinstance(words, str) else list(map(checked, words))
         self._live.expect("")
         for word in words:
-            self._live.take_word(word)
+            self._live.take(word, is_word=True)
         return self._step(self.look_ahead)
 
     def hypothesize(self, text: str) -> StreamStep:

@@ -1,11 +1,10 @@
-"""Finds training documents that repeat a benchmark, by the hashes of the stretches of letters that both contain.
+"""Finds training documents that repeat a benchmark, by the stretches of letters that both contain.
 
 Marks, blanks and case play no part, nor whether Chinese is Simplified or Traditional, so differently prepared copies
 of a talk are found.
 
-A stretch has 64 letters, or 16 where most of the text is Han characters: about a dozen words in both. One hash in eight
-is kept, chosen by its value, so that both sides keep the same ones. A shared stretch of 80 letters is missed with a
-probability of (7/8)^17 = 10 %; one of 300 letters is never missed in practice.
+A stretch has 64 letters, or 16 where most of the text is Han characters: about a dozen words in both. One stretch in
+eight of a benchmark is kept, and looked for everywhere in a text: 71 letters that both share, or 23, are always found.
 
 Tables of sentences (a .tsv file with a column `sentence`) are too short for that: each is looked for as a whole.
 """
@@ -15,7 +14,6 @@ import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
 import regex
 
 from punctuation_restoration.data.readers import (
@@ -26,8 +24,8 @@ from punctuation_restoration.data.readers import (
 )
 from punctuation_restoration.pipeline.segmentation import SIMPLIFIED
 
-LETTERS, HAN_LETTERS = 64, 16  # both powers of two, see `stretch_hashes`
-KEPT_OF_8 = np.uint64(0b111)
+LETTERS, HAN_LETTERS = 64, 16
+STEP = 8  # letters from one stretch of a benchmark to the next
 MAX_SHARE = 0.02  # of a text may be in benchmarks
 _NOT_LETTERS = regex.compile(r"[^\p{L}\p{N}]+")
 _HAN = regex.compile(r"\p{Han}")
@@ -37,7 +35,7 @@ class LeakCheck:
     """Knows the stretches of benchmark files, or folders of them, and the sentences of their tables."""
 
     def __init__(self, paths: Iterable[str | Path]):
-        hashes = [np.zeros(1, dtype=np.uint64)]  # no text has this one
+        self.stretches: set[str] = set()
         sentences: set[str] = set()
         for file in itertools.chain.from_iterable(list_files(Path(path)) for path in paths):
             if own_sentences := table_sentences(file):
@@ -46,8 +44,9 @@ class LeakCheck:
             for document in read_documents(file, whole=True):
                 letters = letters_of(document.text)
                 is_han = 2 * len(_HAN.findall(letters)) > len(letters)
-                hashes.append(stretch_hashes(letters, HAN_LETTERS if is_han else LETTERS))
-        self.hashes = np.unique(np.concatenate(hashes))
+                length = HAN_LETTERS if is_han else LETTERS
+                starts = range(0, len(letters) - length + 1, STEP)
+                self.stretches.update(letters[start : start + length] for start in starts)
         self.sentences = sorted(sentences - {""})
 
     def found_in(self, text: str) -> str | None:
@@ -57,10 +56,9 @@ class LeakCheck:
             return "holds a sentence of a benchmark"
         # A text in two languages may repeat a benchmark in either.
         for length in (LETTERS, HAN_LETTERS) if _HAN.search(letters) else (LETTERS,):
-            hashes = stretch_hashes(letters, length)
-            places = self.hashes.searchsorted(hashes)
-            n_shared = np.count_nonzero(self.hashes.take(places, mode="clip") == hashes)
-            if n_shared > MAX_SHARE * len(hashes):
+            starts = range(len(letters) - length + 1)
+            n_shared = sum(letters[start : start + length] in self.stretches for start in starts)
+            if STEP * n_shared > MAX_SHARE * len(starts):
                 return "in a benchmark"
         return None
 
@@ -77,23 +75,3 @@ def table_sentences(path: Path) -> list[str]:
 def letters_of(text: str) -> str:
     """Letters and digits alone, in lower case and simplified forms."""
     return _NOT_LETTERS.sub("", text).lower().translate(SIMPLIFIED)
-
-
-def stretch_hashes(letters: str, length: int) -> np.ndarray:
-    """Hashes of the kept stretches of a text, given as its letters alone: (n,) uint64, in order."""
-    if len(letters) < length:
-        return np.zeros(0, dtype=np.uint64)
-    # The hash of 2n letters comes from those of both halves, so that 64 letters take six steps over the whole text.
-    hashes = mixed(np.frombuffer(letters.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64))
-    width = 1
-    while width < length:
-        hashes = mixed(hashes[:-width] * np.uint64(0x9E3779B97F4A7C15) + hashes[width:])
-        width *= 2
-    return hashes[(hashes & KEPT_OF_8) == 0]
-
-
-def mixed(values: np.ndarray) -> np.ndarray:
-    """Spread every bit over the word (the finaliser of MurmurHash3)."""
-    values = (values ^ (values >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-    values = (values ^ (values >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
-    return values ^ (values >> np.uint64(33))
