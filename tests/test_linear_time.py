@@ -37,14 +37,17 @@ def seconds_of(pattern: str, sign: str, n_characters: int, file_format: str) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("file_format", ["txt", "srt", "json"])
 def test_no_repeated_sign_takes_long(file_format: str) -> None:
-    """2 kB are read in a moment; where they are not, eight times as much takes no more than twenty times as long.
+    """2 kB are read in a moment; where they are not, eight times as much takes no more than thirty times as long.
 
-    A search that begins anew at each character would take sixty-four times as long.
+    A search that begins anew at each character takes sixty-four times as long, each time that it is measured.
     """
     slow = []
     for sign in signs_of_all_classes():
         for pattern in PATTERNS:
-            little = seconds_of(pattern, sign, 2_000, file_format)
-            if little > 0.02 and (much := seconds_of(pattern, sign, 16_000, file_format)) > 20 * little:
+            for _ in range(3):
+                little = seconds_of(pattern, sign, 2_000, file_format)
+                if little < 0.02 or (much := seconds_of(pattern, sign, 16_000, file_format)) < 30 * little:
+                    break
+            else:
                 slow.append((pattern, sign, little, much))
     assert not slow

@@ -244,7 +244,8 @@ def _number(value: Any) -> Any:
 def read_labels(path: str | Path) -> Fields:
     """The `labels` and `mark_labels` of a file (YAML or JSON), as a recipe's `model` has them, or of a recipe."""
     content = _read_content(Path(path))
-    fields = content.get("model") or content
+    model = content.get("model")
+    fields = model if isinstance(model, dict) else content
     labels = {key: fields[key] for key in LABEL_KEYS if key in fields}
     has_more = fields is content and labels != fields
     if has_more or not isinstance(labels.get("labels"), list):
