@@ -184,16 +184,19 @@ def check_place(output: Path, source: str, replace: bool, expected: Sequence[str
             f"Expected a new folder, {output} exists. Name another, or replace it with --force."
         )
     has_more = any(name.startswith(".") for name in names)  # such as `.git`
-    if has_more or not names.issuperset(expected):
+    if has_more or not all((output / name).is_file() for name in expected):
         raise FileExistsError(
             f"Expected an earlier export in {output}, it holds something else. Name another folder."
         )
 
 
 def _in_16_bits(weight: Any) -> Any:
-    """A weight in half precision, or as it is if it is no float or that cannot hold it."""
-    half = weight.half()
-    return half if weight.is_floating_point() and half.isfinite().all() else weight
+    """An fp32 weight in half precision, or as it is if that cannot hold it; any other as it is."""
+    import torch
+
+    if weight.dtype == torch.float32 and (half := weight.half()).isfinite().all():
+        return half
+    return weight
 
 
 def _forget_this_machine(path: Path) -> None:
