@@ -233,7 +233,7 @@ class Text:
     string: str
     way: Way
     part: Part
-    said: Any = None  # a `Said`, once it was read
+    line: Any = None  # once it was said
     starts: int = 0  # in the text of the speech, before a blank
 
 
@@ -394,9 +394,10 @@ class _Reader:
             timed = text.part.timed
             time = (timed and timed.times) or (None, None)
             text.starts = self.builder.length
-            text.said = self.builder.say(self._line(text, layer.layout), is_word, goes_on, time)
+            text.line = self._line(text, layer.layout)
+            self.builder.say(text.line, is_word, goes_on, time)
         self.said = texts
-        self._tell([(text, text.said.span) for text in texts], texts)
+        self._tell([(text, text.line.span) for text in texts], texts)
 
     def _line(self, text: Text, layout: Layout) -> Line:
         """A text, and what in it is not said. A word with blanks in it is read like a line."""
@@ -422,9 +423,9 @@ class _Reader:
         for way, group in itertools.groupby(layer.texts, key=place):
             texts, originals = list(group), said.get(way, self.said)
             lines = [self._line(text, layer.layout) for text in texts]
-            ranges = self.builder.repeat(lines, [text.said for text in originals])
-            if ranges is not None:
-                self._tell(list(zip(texts, ranges, strict=True)), originals)
+            if self.builder.repeat(lines, [text.line for text in originals]):
+                spans = [line.span for line in lines]
+                self._tell(list(zip(texts, spans, strict=True)), originals)
             elif layer.pattern not in self.second and any(text.string.strip() for text in texts):
                 problem = "it does not spell what is said elsewhere; it gets no marks"
                 self._warn(texts[0].way[: layer.n_above + 1 or None], problem)
@@ -432,15 +433,15 @@ class _Reader:
     def _tell(self, told: list[tuple[Text, Span]], originals: list[Text]) -> None:
         """Note times and speakers of texts that are at these places, where they tell more than what was read."""
         told = [(text, span) for text, span in told if span[0] < span[1]]
-        start, end = originals[0].starts, originals[-1].said.span[1]
+        start, end = originals[0].starts, originals[-1].line.span[1]
         _refine(self.spans, self._spans(told), start, end)
         speakers: list[tuple[int, Speaker]] = []
         for text, span in told:
             speaker = text.part.speaker
             if speaker is not None and speaker not in [one for _, one in speakers[-1:]]:
-                speakers.append((text.starts if text.said else span[0], speaker))
-        are_copies = told and told[0][0].said is None
-        shows_turns = any(one.begins_turn for text in originals for one in text.said.line.hidden)
+                speakers.append((text.starts if text.line else span[0], speaker))
+        are_copies = told and told[0][0].line is None
+        shows_turns = any(one.begins_turn for text in originals for one in text.line.hidden)
         if not (are_copies and shows_turns):
             _refine(self.speakers, speakers, start, end)
 
@@ -469,7 +470,7 @@ class _Reader:
         spans: list[TimedSpan] = []
         for text in self.said:
             times = as_list(text.part.members.get("timestamp")) or ()
-            places = [word.span() for word in _TOKEN.finditer(spoken, *text.said.span)]
+            places = [word.span() for word in _TOKEN.finditer(spoken, *text.line.span)]
             for place, time in zip(places, times, strict=True) if len(places) == len(times) else ():
                 begins, ends = map(seconds, as_list(time) or (time, None))
                 spans.append(TimedSpan(*place, (begins, ends)))

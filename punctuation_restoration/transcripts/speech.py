@@ -72,21 +72,27 @@ class Run(NamedTuple):
         return start + shift, end + shift
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Line:
-    """A line, a segment, a word or a whole text as it is shown, where it stands in the file, and what is not said.
+    """A line, a segment, a word or a whole text as it is shown.
 
-    The runs, in order, cover the text, and count from its first character. Without them, nothing is written into it.
+    The runs, in order, cover the text, and say where it stands in the source, from its first character on.
     """
 
     text: str
-    runs: Sequence[Run] = ()
-    hidden: Sequence[Hidden] = ()
+    runs: Sequence[Run]
+    hidden: Sequence[Hidden]  # what is not said
+    said: list[Run] = field(default_factory=list)  # where its parts are in the text of the speech
 
     @classmethod
-    def of(cls, text: str, source_start: int, hidden: Sequence[Hidden] = ()) -> "Line":
+    def of(cls, text: str, source_start: int, hidden: Sequence[Hidden]) -> "Line":
         """A text that stands in the source as it is read."""
         return cls(text, [Run(0, len(text), source_start, source_start + len(text))], hidden)
+
+    @property
+    def span(self) -> Span:
+        """From where to where it is in the text of the speech; empty where nothing is said, or it is not there yet."""
+        return (self.said[0].start, self.said[-1].end) if self.said else (0, 0)
 
     def cut(self, start: int, end: int, at: int = 0) -> Iterator[Run]:
         """The runs of `text[start:end]`, for a text in which this stretch begins at `at`."""
@@ -107,26 +113,11 @@ class Line:
         """The text, or what is said of it, in small letters, as long as it is."""
         return (self.text if with_hidden else self.spoken).replace("İ", "i").lower()
 
-
-class Said(NamedTuple):
-    """A line in the text of the speech, and its parts between what is hidden: start and end, start in the text."""
-
-    line: Line
-    parts: list[tuple[int, int, int]]
-
-    @property
-    def span(self) -> Span:
-        """From where to where in the text; empty where nothing is said."""
-        if not self.parts:
-            return 0, 0
-        start, end, at = self.parts[-1]
-        return self.parts[0][2], at + end - start
-
     def offsets(self) -> list[int | None]:
-        """Of each character of the line its offset in the text; None where it is hidden."""
-        offsets: list[int | None] = [None] * len(self.line.text)
-        for start, end, at in self.parts:
-            offsets[start:end] = range(at, at + end - start)
+        """Of each character its offset in the text of the speech; None where it is not said."""
+        offsets: list[int | None] = [None] * len(self.text)
+        for start, end, first, last in self.said:
+            offsets[first:last] = range(start, end)
         return offsets
 
 
@@ -147,10 +138,6 @@ class Speech:
         """Take each line for an utterance of its own: its last word ends a sentence."""
         begins = (match.end() for match in re.finditer(r"[\r\n]\s*", self.text))
         self.turns = sorted({*self.turns, *begins})
-
-    def add_runs(self, runs: Iterable[Run]) -> None:
-        """Note where more of the text, or of its copies, is in the source."""
-        self.runs.extend(itertools.chain.from_iterable(runs))
 
     def source_edits(self, edits: Sequence[Edit]) -> list[Change]:
         """What the edits change in the file, in each copy; blanks between cues have no place there."""
@@ -203,13 +190,12 @@ class SpeechBuilder:
         is_word: bool = False,
         continues: bool = False,
         time: Times = (None, None),
-    ) -> Said:
+    ) -> None:
         """Append what is said in a line, apart from what was said before; its names and sounds are noted.
 
         Words apart as well, but for Han and kana, which are written without blanks, signs that close, and what
         `continues` the word before it. `time` is that of the sounds.
         """
-        parts: list[tuple[int, int, int]] = []
         done = 0
         unsaid = [one for one in line.hidden if not one.read]
         for one in [*unsaid, Hidden(len(line.text), len(line.text), "")]:
@@ -221,11 +207,9 @@ class SpeechBuilder:
                 if not (is_apart or hangs or continues):
                     # Words of Han text are found across a blank, but not across a line end.
                     lead = ("" if is_word else "\n") if are_unspaced(self._last + text[0]) else " "
-                at = self.length + len(lead)
-                parts.append((done, one.start, at))
-                self.speech.add_runs(line.cut(done, one.start, at))
+                self._place(line, done, one.start, self.length + len(lead))
                 self._parts += [lead, text]
-                self.length = at + len(text)
+                self.length = line.span[1]
                 self._last = text.rstrip(_MARK_SIGNS)[-1:].strip() or text[-1]
             if one.begins_turn:
                 self._introductions.append((self.length, one.speaker))
@@ -233,55 +217,56 @@ class SpeechBuilder:
                 shown = " ".join(line.text[one.start : one.end].split())
                 self.speech.sounds.append(Sound(self.length, shown, time))
             done = max(done, one.end)
-        return Said(line, parts)
+
+    def _place(self, line: Line, start: int, end: int, offset: int) -> None:
+        """Note that `line.text[start:end]` is at this offset of the speech, or is a copy of what is there."""
+        line.said.append(Run(offset, offset + end - start, start, end))
+        self.speech.runs.extend(itertools.chain.from_iterable(line.cut(start, end, offset)))
 
     def repeat(
-        self, copies: Sequence[Line], originals: Sequence[Said], is_start: bool = False
-    ) -> list[Span] | None:
+        self, copies: Sequence[Line], originals: Sequence[Line], is_start: bool = False
+    ) -> bool:
         """Say that these lines are a copy of some that were said, which gets the same marks.
 
         Either what is said in both has the same letters, or all that is written; copies may lack signs, and get the
-        marks that follow them. `is_start`: they may be the first letters only. Returns each copy's range in the text;
-        None, and nothing is noted, where the letters differ.
+        marks that follow them. `is_start`: they may be the first letters only. False, and nothing is noted, where the
+        letters differ.
         """
         for with_hidden in (False, True):
             own = "".join(line.small(with_hidden) for line in copies)
-            said = "".join(one.line.small(with_hidden) for one in originals)
+            said = "".join(line.small(with_hidden) for line in originals)
             n_own = len(letters(own)) if is_start else None
             if letters(own) == letters(said)[:n_own]:
                 break
         else:
-            return None
-        indices = ((n, index) for n, line in enumerate(copies) for index in range(len(line.text)))
-        offsets = itertools.chain.from_iterable(one.offsets() for one in originals)
-        ranges = [(0, 0)] * len(copies)
-        pairs = self._paired(_by_letter(own, indices), _by_letter(said, offsets), copies)
-        for (n, shift), group in itertools.groupby(
+            return False
+        places = ((line, index) for line in copies for index in range(len(line.text)))
+        offsets = itertools.chain.from_iterable(line.offsets() for line in originals)
+        pairs = self._paired(_by_letter(own, places), _by_letter(said, offsets))
+        for (line, shift), group in itertools.groupby(
             pairs, lambda pair: (pair[0], pair[2] - pair[1])
         ):
-            stretch = [index for _, index, _ in group]
-            first, end = stretch[0], stretch[-1] + 1
-            self.speech.add_runs(copies[n].cut(first, end, first + shift))
-            ranges[n] = ranges[n][0] if ranges[n][1] else first + shift, end + shift
-        return ranges
+            indices = [index for _, index, _ in group]
+            self._place(line, indices[0], indices[-1] + 1, indices[0] + shift)
+        return True
 
     def _paired(
-        self, ours: Iterator[Signs], theirs: Iterator[Signs], copies: Sequence[Line]
-    ) -> Iterator[tuple[int, int, int]]:
+        self, ours: Iterator[Signs], theirs: Iterator[Signs]
+    ) -> Iterator[tuple[Line, int, int]]:
         """The same letters in both, with the signs after each where they are the same, too: copy, index, offset.
 
         Where others follow a letter, the place for the marks of the original is noted.
         """
         for (signs, own), (others, said) in zip(ours, theirs, strict=False):
             n_same = len(signs) if signs == others else signs[:1].isalnum()
-            for (n, index), offset in zip(own[:n_same], said, strict=False):
+            for (line, index), offset in zip(own[:n_same], said, strict=False):
                 if offset is not None:
-                    yield n, index, offset
+                    yield line, index, offset
             offsets = [offset for offset in said if offset is not None]
             if 0 < n_same < len(others) and len(offsets) > 1 and _MARKS.keys().isdisjoint(signs):
-                n, index = own[0]
-                if end := _WORD_END.match(copies[n].text, index + 1):
-                    (run,) = copies[n].cut(index, index + 1)
+                line, index = own[0]
+                if end := _WORD_END.match(line.text, index + 1):
+                    (run,) = line.cut(index, index + 1)
                     source_at = run.source_end + len(end.group())
                     self.speech.runs.extend((offsets[0] + 1, offsets[-1] + 1, source_at, source_at))
 

@@ -11,7 +11,7 @@ import html
 import itertools
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from ..pipeline.conventions import known_marks
 from ..pipeline.items import seconds
 from ..pipeline.unspoken import ENTITY, Hidden, Names, decoded, find_hidden, find_names
 from .file_text import LINE_END, FormatError, Transcript, line_of
-from .speech import Line, Run, SpeechBuilder, TimedSpan, are_unspaced
+from .speech import Line, Run, Speech, SpeechBuilder, TimedSpan, are_unspaced
 
 # SubRip writes `00:00:01,000`, WebVTT `00:01.000` (https://www.w3.org/TR/webvtt1/#webvtt-timestamp). Both signs, times
 # without hours, and fewer or more digits are seen in the wild, and are clear.
@@ -164,29 +164,32 @@ def _text_end(source: str, cue_format: str, start: int, end: int, number: str | 
 
 
 def _transcript(source: str, cue_format: str, cues: Iterator[Cue]) -> Transcript:
+    warnings: list[str] = []
+    cues = _checked(source, cues, warnings)
     shown = ((cue, _shown_text(cue_format, source, cue)) for cue in cues)
     first = list(itertools.islice(shown, _N_LOOKED_AT))
     names = find_names((text.text for _, text in first), are_cues=True)
     read = ((cue, _lines(text, names)) for cue, text in itertools.chain(first, shown))
     first_read = list(itertools.islice(read, len(first)))
-    track = _CueTrack(_scrolls([_texts(lines) for _, lines in first_read]))
-    warnings: list[str] = []
+    scrolls = _scrolls([_texts(lines) for _, lines in first_read])
+    speech = _speech(_rows(source, itertools.chain(first_read, read), scrolls))
+    return Transcript(source, cue_format, [speech] if speech.text else [], warnings)
+
+
+def _checked(source: str, cues: Iterator[Cue], warnings: list[str]) -> Iterator[Cue]:
+    """The cues as they are; adds to the warnings what is odd about them."""
     line_number, before = 1, Cue(0, 0.0, 0.0, 0, 0)
-    for cue, lines in itertools.chain(first_read, read):
+    for cue in cues:
         line_number += line_of(source, cue.times_at, before.times_at) - 1
         about = f"line {line_number}: the cue"
         if cue.begins < before.begins:
             warnings.append(f"{about} begins before the cue above it; they are read in this order")
         elif cue.begins < before.ends:
             warnings.append(f"{about} overlaps the cue above it")
-        text = source[cue.start : cue.end].strip()
-        if not text:
+        if not source[cue.start : cue.end].strip():
             warnings.append(f"{about} has no text")
-        track.add(cue, lines, text)
+        yield cue
         before = cue
-    track.say()
-    speeches = [track.builder.build()] if track.builder.length else []
-    return Transcript(source, cue_format, speeches, warnings)
 
 
 def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
@@ -231,62 +234,55 @@ def _lines(cue: Line, names: Names) -> list[Line]:
     return lines
 
 
-class _CueTrack:
-    """Puts cues together, one after another; what a cue repeats of the one above it is a copy."""
-
-    def __init__(self, scrolls: bool) -> None:
-        self.scrolls = scrolls
-        self.builder = SpeechBuilder()
-        self.source = ""  # of the last cue
-        # Its lines, each with all cues that show it, perhaps growing: the last one is read, the others are its copies.
-        self.rows: list[Row] = []
-        self.cue: Cue | None = None  # the one in which the last words were said
-        self.n_timed = 0  # characters
-
-    def add(self, cue: Cue, lines: list[Line], source: str) -> None:
-        """Add a cue, whose text in the file is `source`."""
-        shown = [row[-1][1].text for row in self.rows]
-        said = [row for row in self.rows if _said_in(row[-1][1])]
+def _rows(source: str, read: Iterable[tuple[Cue, list[Line]]], scrolls: bool) -> Iterator[Row]:
+    """The lines of a file, each with all cues that show it, perhaps growing: the last is read, others are copies."""
+    rows: list[Row] = []  # of the cue above
+    before = ""  # its text in the file
+    for cue, lines in read:
+        above = [row[-1][1] for row in rows]
+        said = [row for row in rows if _said_in(row[-1][1])]
+        shown = source[cue.start : cue.end].strip()
         # Whisper's `--highlight_words` shows a line again with another word marked.
-        is_copy = source != self.source and shown == [line.text for line in lines]
-        self.source = source
-        n_repeated = len(said) if is_copy else 0
-        if self.scrolls and not is_copy:
-            n_repeated = _n_repeated([_said_in(row[-1][1]) for row in said], _texts(lines))
-        repeated = said[len(said) - n_repeated :]
+        is_copy = shown != before and [one.text for one in above] == [one.text for one in lines]
+        before = shown
+        n_repeated = _n_repeated(_texts(above), _texts(lines)) if scrolls else 0
+        repeated = said if is_copy else said[len(said) - n_repeated :]
         if is_copy:
             for row in repeated:
                 row[0] = row[0][0]._replace(ends=cue.ends), row[0][1]
-        self.say(self.rows.index(repeated[0]) if repeated else len(self.rows))
+        n_complete = rows.index(repeated[0]) if repeated else len(rows)
+        yield from rows[:n_complete]
+        rows = rows[n_complete:]
         again = iter(repeated)
         for line in lines:
             row = next(again, []) if _said_in(line) else []
             if row:
                 row.append((cue, line))
-            elif _said_in(line) or not (repeated or (self.scrolls and line.text in shown)):
-                self.rows.append([(cue, line)])
+            elif _said_in(line) or not (
+                repeated or (scrolls and line.text in [one.text for one in above])
+            ):
+                rows.append([(cue, line)])
+    yield from rows
 
-    def say(self, n_rows: int | None = None) -> None:
-        """Say the first rows, or all, which are complete."""
-        for row in self.rows[:n_rows]:
-            last, last_line = row[-1]
-            said = self.builder.say(last_line, time=(last.begins, last.ends))
-            for cue, line in row[:-1]:
-                ((_, end),) = self.builder.repeat([line], [said], is_start=True) or [(0, 0)]
-                self._time(cue, end)
-            self._time(last, said.span[1])
-        del self.rows[:n_rows]
 
-    def _time(self, cue: Cue, end: int) -> None:
-        """Note that a cue shows what comes after the words of the cues before it, up to this offset."""
-        if end <= self.n_timed:
-            return
-        spans = self.builder.speech.spans
-        if self.cue and self.cue.times_at == cue.times_at:
-            spans[-1] = spans[-1]._replace(end=end)
-        else:
-            spans.append(TimedSpan(self.n_timed, end, (cue.begins, cue.ends)))
-        self.cue, self.n_timed = cue, end
+def _speech(rows: Iterable[Row]) -> Speech:
+    """What is said in these lines; each cue has the time of what comes after the words of the cues before it."""
+    builder = SpeechBuilder()
+    spans = builder.speech.spans
+    times_at = n_timed = 0
+    for row in rows:
+        cue, line = row[-1]
+        builder.say(line, time=(cue.begins, cue.ends))
+        for _, copy in row[:-1]:
+            builder.repeat([copy], [line], is_start=True)
+        for cue, shown in row:
+            if (end := shown.span[1]) > n_timed:
+                if spans and times_at == cue.times_at:
+                    spans[-1] = spans[-1]._replace(end=end)
+                else:
+                    spans.append(TimedSpan(n_timed, end, (cue.begins, cue.ends)))
+                times_at, n_timed = cue.times_at, end
+    return builder.build()
 
 
 def _said_in(line: Line) -> str:
