@@ -13,17 +13,18 @@ from transformers import AutoConfig, AutoTokenizer
 from punctuation_restoration.cli.evaluate import main as evaluate
 from punctuation_restoration.cli.prepare import main
 from punctuation_restoration.data.conversion import Converter
-from punctuation_restoration.data.preparation import hold_some_out, prepare, prepared_folders
+from punctuation_restoration.data.preparation import hold_enough_out, prepare, prepared_folders
 from punctuation_restoration.data.readers import hash_id, read_documents
-from punctuation_restoration.data.recipe import build_recipe, load_recipe, recipe_for_texts, resolved_sources
-from punctuation_restoration.data.shards import (
-    PackedDocument,
-    make_words,
-    open_shard,
+from punctuation_restoration.data.recipe import (
+    Source,
+    build_recipe,
+    load_recipe,
     read_hashes,
-    read_index,
-    split_of,
+    recipe_for_texts,
+    resolved_sources,
+    splitter,
 )
+from punctuation_restoration.data.shards import PackedDocument, make_words, open_shard, read_index
 from punctuation_restoration.evaluation.examples import own_labels
 from punctuation_restoration.evaluation.scored_texts import load_examples
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
@@ -160,17 +161,16 @@ def test_a_document_of_little_text_is_held_out_or_the_end_of_one(
     sizes: list[int], to_train: list[int], held_out: list[int]
 ) -> None:
     """Documents of so many words, each fourth of which has a mark; about eight words are wanted."""
-    n_wanted = min(8, sum(sizes) // 3)
+    share = min(8, sum(sizes) // 3) / sum(sizes)
     labels = [np.arange(size, dtype=np.uint8) % 4 // 3 for size in sizes]
     made = [PackedDocument(n, make_words(own, np.ones(len(own), np.uint8), own), n, n) for n, own in enumerate(labels)]
     documents = {document.text_hash: document for document in made}
-    taken = hold_some_out(documents, n_wanted)
-    left = list(documents.values())
-    assert [sorted(document.n_words for document in part) for part in (left, taken)] == [
-        sorted(to_train),
-        sorted(held_out),
-    ]
-    assert len({document.word_hash for document in (*left, *taken)}) == len(left) + len(taken)
+    taken: dict[int, PackedDocument] = {}
+    hold_enough_out(documents, taken, share)
+    parts = [list(part.values()) for part in (documents, taken)]
+    found = [sorted(document.n_words for document in part) for part in parts]
+    assert found == [sorted(to_train), sorted(held_out)]
+    assert len({document.word_hash for part in parts for document in part}) == sum(map(len, parts))
 
 
 def test_a_single_text_is_trained_on_and_validated(tmp_path: Path, tiny_checkpoint: str) -> None:
@@ -229,10 +229,10 @@ def test_nothing_usable_and_foreign_folders_are_errors(
 
 def test_shares_are_of_all_ids_validation_stays_as_it_was_and_a_source_may_have_its_own():
     hashes = [hash_id(f"document {number}") for number in range(5000)]
-    with_test = [split_of(hash_, 0.1, 0.1) for hash_ in hashes]
+    with_test = list(map(splitter(Source("a", "a.txt", "en", validation=0.1, test=0.1)), hashes))
     for split, share in (("train", 0.8), ("validation", 0.1), ("test", 0.1)):
         assert with_test.count(split) / len(hashes) == pytest.approx(share, abs=0.015)
-    without = [split_of(hash_, 0.1) for hash_ in hashes]
+    without = list(map(splitter(Source("a", "a.txt", "en", validation=0.1)), hashes))
     assert [split == "validation" for split in with_test] == [split == "validation" for split in without]
     assert "test" not in without
     sources = [{"name": "a", "path": "a.txt", "language": "en"}, {"path": "b.txt", "language": "en", "test": 0}]
@@ -252,7 +252,7 @@ def folder(tmp_path, tiny_checkpoint):
     return tmp_path / "prepared"
 
 
-def test_every_document_is_in_one_split_and_the_test_share_is_read_from_the_texts(folder):
+def test_every_document_is_in_one_split_and_texts_of_the_test_share_are_kept(folder):
     splits, rows = {}, read_index(folder)["sources"]
     for split in ("train", "validation", "test"):
         files = [shard["file"] for row in rows for shard in row["splits"][split]["shards"]]
@@ -260,7 +260,7 @@ def test_every_document_is_in_one_split_and_the_test_share_is_read_from_the_text
     everything = [hash_ for found in splits.values() for hash_ in found]
     assert len(everything) == len(set(everything)) == 52  # the second half of b repeats the first
     for split, found in splits.items():
-        assert {split_of(hash_, 0.2, 0.3) for hash_ in found} == {split}
+        assert set(map(splitter(Source("a", "a.txt", "en", validation=0.2, test=0.3)), found)) == {split}
     examples = load_examples(str(folder), LABELS, folder, folder)
     assert [hash_id(example.id) for example in examples] == splits["test"]
     expected = ("COMMA", "O", "O", "PERIOD", "O", "QUESTION")
@@ -288,18 +288,25 @@ def test_nothing_changes_without_a_share_for_test(folder, tiny_checkpoint, tmp_p
     texts = ["--texts", str(tmp_path / "a.txt"), "--tokenizer", tiny_checkpoint, "--processes", "1"]
     assert main([*texts, "--output", str(plain)]) == 0
     [row] = read_index(plain)["sources"]
-    assert (list(row["splits"]), "read_from" in row) == (["train", "validation"], False)
-    with pytest.raises(ValueError, match=r"Expected documents to score in .*--test 0\.1"):
+    assert list(row["splits"]) == ["train", "validation"]
+    with pytest.raises(ValueError, match=r"Expected a folder of prepared data, .*--test 0\.1"):
         load_examples(str(plain), LABELS, plain, plain)
     assert main([*texts, "--output", str(plain), "--validation", "0.5", "--test", "0.5"]) == 1
     assert "below 1 together" in capsys.readouterr().err
 
 
-def test_the_command_scores_it(folder, tiny_checkpoint, tmp_path, capsys):
+def test_the_command_scores_it_though_its_texts_have_gone(folder, tiny_checkpoint, tmp_path):
+    (tmp_path / "b.jsonl").unlink()
     output = tmp_path / "out.json"
     assert evaluate(["--model", tiny_checkpoint, "--benchmark", str(folder), "--output", str(output)]) == 0
     n_words = sum(row["splits"]["test"]["n_words"] for row in read_index(folder)["sources"])
     assert json.loads(output.read_text(encoding="utf-8"))["scores"]["n_words"] == n_words
-    (tmp_path / "b.jsonl").write_text('{"id": "d0", "text": "Hello."}', encoding="utf-8")
-    assert evaluate(["--model", tiny_checkpoint, "--benchmark", str(folder), "--output", str(output)]) == 1
-    assert "The texts have changed: prepare the data again" in capsys.readouterr().err
+
+
+def test_labelled_documents_are_kept_for_test_with_their_labels(tiny_checkpoint, tmp_path):
+    rows = "\n\n".join(f"hello\tCOMMA\n{c}{c}\tO\nyou\tO\nday\tPERIOD" for c in ascii_lowercase)
+    (tmp_path / "a.tsv").write_text(rows, encoding="utf-8")
+    prepare(recipe_for_texts([str(tmp_path / "a.tsv")], "en", test=0.5), tmp_path / "out", tiny_checkpoint)
+    examples = load_examples(str(tmp_path / "out"), LABELS, tmp_path, tmp_path)
+    assert {tuple(example.labels) for example in examples} == {("COMMA", "O", "O", "PERIOD")}
+    assert len(examples) == read_index(tmp_path / "out")["sources"][0]["splits"]["test"]["n_documents"] > 5

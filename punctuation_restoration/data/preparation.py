@@ -1,13 +1,16 @@
 """Prepares training data: documents of a recipe -> shards of about 30 MB, and `index.json`.
 
-A hash of its id puts a document into train, validation or, on request, test.
+A hash of its id puts a document into train, validation or, on request, test, whose texts are kept in a file too. The
+words of one source are in memory at once.
 """
 
+import itertools
+import json
 import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -19,13 +22,20 @@ from transformers import AutoConfig, AutoTokenizer
 
 from punctuation_restoration.data import shards
 from punctuation_restoration.data.conversion import Convert, Converter, start_workers
-from punctuation_restoration.data.readers import INDEX_NAME, hash_id, read_documents
+from punctuation_restoration.data.readers import (
+    INDEX_NAME,
+    TEST_NAME,
+    SourceDocument,
+    hash_id,
+    read_documents,
+)
 from punctuation_restoration.data.recipe import (
     LABEL_KEYS,
     Recipe,
     Source,
     recipe_for_texts,
     resolved_sources,
+    splitter,
     text_files,
 )
 from punctuation_restoration.data.shards import PackedDocument
@@ -37,13 +47,13 @@ from punctuation_restoration.modeling.configuration_punctuation import (
 from punctuation_restoration.pipeline.casing import MIXED, casing_of
 from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
-OWN_FILES = re.compile(r".+-\d{4,}\.safetensors|" + re.escape(INDEX_NAME))
+OWN_FILES = re.compile(rf".+-\d{{4,}}\.safetensors|{re.escape(INDEX_NAME)}|{re.escape(TEST_NAME)}")
 MOST_MIXED_CASE = 2_000  # words with capitals inside that are listed, those of most documents
 # Of a source that has fewer words held out than this, more documents are held out, up to its share.
 ENOUGH_HELD_OUT = 2_000
 # For less text than this, starting one more process takes longer than it saves.
 BYTES_PER_PROCESS = 2_000_000
-Documents = list[PackedDocument]
+Documents = dict[int, PackedDocument]  # by `text_hash`
 Counts = Counter[str]
 Label = Mapping[str, str]
 Row = Mapping[str, Any]  # of a source in the index
@@ -129,6 +139,9 @@ def prepare(
             "sources": rows,
             "mixed_case": mixed_case_words(preparation.capitalised),
         }
+        if preparation.for_test:
+            lines = map(_json_line, preparation.for_test)
+            (beside / TEST_NAME).write_text("".join(lines), encoding="utf-8")
         shards.write_index(beside, index)
     return shards.read_index(out)
 
@@ -139,50 +152,25 @@ class Preparation:
 
     folder: Path
     texts: set[int] = field(default_factory=set)  # hashes of those that came: each is used once
+    for_test: list[SourceDocument] = field(default_factory=list)
     # In how many documents to train on each word with a capital is.
     capitalised: Counts = field(default_factory=Counter)
 
     def prepare_source(self, source: Source, convert: Convert) -> Row:
         """Write the shards of a source. Gives its row of the index: files and counts, of what was skipped too."""
         skipped = Counts()
-        held_out: dict[str, Documents] = {"validation": []}
+        splits: dict[str, Documents] = {"train": {}, "validation": {}}
         if source.test:
-            held_out["test"] = []
-        # Whatever is held out is known when the documents to train on are written.
-        documents = {"train": self.to_train_on(source, convert, skipped, held_out), **held_out}
-        return {
-            "name": source.name,
-            "language": source.language,
-            "weight": source.weight,
-            "skipped": skipped,
-            **({"read_from": [source.path, source.text_field]} if source.test else {}),
-            "splits": {
-                split: shards.write_split(self.folder, f"{source.name}-{split}", of_split)
-                for split, of_split in documents.items()
-            },
-        }
-
-    def to_train_on(
-        self,
-        source: Source,
-        convert: Convert,
-        skipped: Counts,
-        held_out: Mapping[str, Documents],
-    ) -> Iterator[PackedDocument]:
-        """Documents to train on, until a source has `max_words`.
-
-        The others are added to those that are `held_out`, or counted as `skipped` by the reason.
-        """
-        listed = shards.read_hashes(source.held_out)
-        validation, test = source.validation or 0.0, source.test or 0.0
-        jobs = ((document, source) for document in read_documents(source.path, source.text_field))
-        n_words = n_held_out = 0
-        waiting: dict[int, PackedDocument] = {}  # to train on, until enough words are held out
+            splits["test"] = {}
+        split_of = splitter(source)
+        read, texts = itertools.tee(read_documents(source.path, source.text_field))
+        converted = convert((document, source) for document in read)
         # disable=None: shown on a terminal only.
-        bar = tqdm(convert(jobs), source.name, unit=" documents", disable=None, leave=False)
-        for document in bar:
-            reason = document.reason
-            if document.hash in listed:
+        bar = tqdm(converted, source.name, unit=" documents", disable=None, leave=False)
+        n_words = 0
+        for text, document in zip(texts, bar, strict=True):
+            split, reason = split_of(document.hash), document.reason
+            if split == "benchmark":
                 reason = "held out for a benchmark"
             elif document.text_hash in self.texts:
                 reason = "duplicate"
@@ -190,52 +178,63 @@ class Preparation:
                 skipped[reason] += 1
                 continue
             self.texts.add(document.text_hash)
-            split = shards.split_of(document.hash, validation, test)
+            splits[split][document.text_hash] = document._replace(capitalised=frozenset())
             if split == "train":
                 self.capitalised.update(sorted(document.capitalised))
-                waiting[document.text_hash] = document
-            else:
-                held_out[split].append(document)
+            elif split == "test":
+                self.for_test.append(text)
             n_words += document.n_words
-            n_held_out += document.n_words * (split == "validation")
-            if n_held_out >= ENOUGH_HELD_OUT or not validation:
-                yield from waiting.values()
-                waiting.clear()
             if source.max_words and n_words >= source.max_words:
                 break
-        n_small = n_held_out + sum(document.n_words for document in waiting.values())
-        n_wanted = min(ENOUGH_HELD_OUT, round(validation * n_small)) - n_held_out
-        if waiting and n_wanted > 0:
-            held_out["validation"] += hold_some_out(waiting, n_wanted)
-        yield from waiting.values()
+        hold_enough_out(splits["train"], splits["validation"], source.validation or 0.0)
+        return {
+            "name": source.name,
+            "language": source.language,
+            "weight": source.weight,
+            "skipped": skipped,
+            "splits": {
+                split: shards.write_split(self.folder, f"{source.name}-{split}", documents.values())
+                for split, documents in splits.items()
+            },
+        }
 
 
-def hold_some_out(documents: dict[int, PackedDocument], n_wanted: int) -> Documents:
-    """Take about `n_wanted` words out of the documents, by `text_hash`, of a source so small that too few were drawn.
+def hold_enough_out(to_train: Documents, held_out: Documents, share: float) -> None:
+    """Move documents of a source so small that its hashes drew too few words, until about a share is held out.
 
     These are whole documents, in the order of their hashes. Where each is much larger, the end of the smallest one is
     taken, cut after a mark.
     """
-    chosen: Documents = []
-    for document in sorted(documents.values(), key=attrgetter("hash")):
+    n_held_out, n_left = (
+        sum(document.n_words for document in part.values()) for part in (held_out, to_train)
+    )
+    n_wanted = min(ENOUGH_HELD_OUT, round(share * (n_held_out + n_left))) - n_held_out
+    n_before = len(held_out)
+    for document in sorted(to_train.values(), key=attrgetter("hash")):
         if document.n_words < 2 * n_wanted:
-            chosen.append(documents.pop(document.text_hash))
+            held_out[document.text_hash] = to_train.pop(document.text_hash)
             n_wanted -= document.n_words
-    if chosen:
-        return chosen
-    smallest = min(documents.values(), key=attrgetter("n_words"))
+    if n_wanted <= 0 or len(held_out) > n_before:
+        return
+    smallest = min(to_train.values(), key=attrgetter("n_words"))
     for mark in np.flatnonzero(smallest.words.labels[:-n_wanted])[-1:].tolist():
-        del documents[smallest.text_hash]  # what is left of it comes last
         # The words of each part have another hash, the same for every tokenizer.
-        documents[smallest.text_hash], last = (
+        first, last = (
             smallest._replace(
                 words=smallest.words.taken(index),
                 word_hash=hash_id(f"{smallest.word_hash} {len(index)}"),
             )
             for index in np.split(np.arange(smallest.n_words), [mark + 1])
         )
-        chosen.append(last)
-    return chosen
+        del to_train[smallest.text_hash]  # what is left of it comes last
+        to_train[smallest.text_hash], held_out[smallest.text_hash] = first, last
+
+
+def _json_line(document: SourceDocument) -> str:
+    """A document as `read_documents` reads it."""
+    fields = {"words": document.words, "labels": document.labels}
+    content = fields if document.words else {"text": document.text}
+    return json.dumps({"id": document.id, **content}) + "\n"
 
 
 def check_usable(rows: Sequence[Row], labels: Sequence[Label], are_asked_for: bool) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 INDEX_NAME = "index.json"  # of a folder of prepared data
+TEST_NAME = "test-share.jsonl"  # texts of such a folder that are kept for test
 SUFFIXES = (".json", ".jsonl", ".md", ".tsv", ".txt")
 LINES_PER_DOCUMENT = 200  # of plain text without blank lines: documents of a few pages
 WORDS_PER_DOCUMENT = 5_000  # of a label file without blank lines

@@ -1,6 +1,7 @@
 """A recipe file (YAML) -> checked, frozen settings: which sources to read, how to weigh them, cut windows, train."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -8,7 +9,7 @@ from typing import Any, TypeVar
 import yaml
 from dacite import Config, DaciteError, MissingValueError, WrongTypeError, from_dict
 
-from punctuation_restoration.data.readers import list_files, plain_stem
+from punctuation_restoration.data.readers import list_files, numbered_lines, plain_stem
 
 LABEL_KEYS = ("labels", "mark_labels")
 ABOVE_0 = ("temperature", "max_passes")  # other numbers of `Sampling` and `Augmentation` are shares
@@ -37,7 +38,7 @@ class Source:
     validation: float | None = None  # share of its documents held out; None: the recipe's
     test: float | None = None  # share of its documents kept for test; None: the recipe's
     max_words: int | None = None  # stop reading after this many words
-    # File of hashes of ids, see `shards.read_hashes`, of documents that are not read.
+    # File of hashes of ids, 16 hexadecimal digits each, of documents that are only scored.
     held_out: str | None = None
     text_field: str = "text"
     filters: Filters = field(default_factory=Filters)
@@ -155,6 +156,43 @@ def resolved_sources(recipe: Recipe) -> list[Source]:
         )
         for source in recipe.sources
     ]
+
+
+def splitter(source: Source) -> Callable[[int], str]:
+    """What each document of a source is for, by the hash of its id: `"train"`, `"validation"` or `"test"`.
+
+    It is `"benchmark"` for those that the file of the source lists, which are held out from all of these.
+    """
+    listed = read_hashes(source.held_out)
+    validation, test = source.validation or 0.0, source.test or 0.0
+
+    def split_of(document_hash: int) -> str:
+        if document_hash in listed:
+            return "benchmark"
+        if document_hash < validation * 2.0**64:
+            return "validation"
+        return "test" if document_hash < (validation + test) * 2.0**64 else "train"
+
+    return split_of
+
+
+def read_hashes(path: str | None) -> frozenset[int]:
+    """The hashes in a file, 16 hexadecimal digits a line, with comments after #; none without a file."""
+    if not path:
+        return frozenset()
+    if not Path(path).is_file():
+        raise ValueError(
+            f"Expected a file of hashes at {path}, found none. Check held_out in the recipe."
+        )
+    hashes = set()
+    for number, line in numbered_lines(Path(path)):
+        for text in line.partition("#")[0].split():
+            if not re.fullmatch("[0-9a-fA-F]{16}", text):
+                raise ValueError(
+                    f"Expected 16 hexadecimal digits in {path}, line {number}, got {text!r:.60}. Write it again."
+                )
+            hashes.add(int(text, 16))
+    return frozenset(hashes)
 
 
 def text_files(recipe: Recipe) -> list[Path]:

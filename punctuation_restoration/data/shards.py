@@ -14,7 +14,6 @@ Of texts it knows hashes alone, which decide what is kept from training.
 import hashlib
 import itertools
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
@@ -27,7 +26,7 @@ from safetensors.numpy import save_file
 from safetensors.torch import load_file  # maps a file, which safetensors.numpy does not
 
 from punctuation_restoration.data.casings import UNKNOWN
-from punctuation_restoration.data.readers import INDEX_NAME, hash_id, numbered_lines
+from punctuation_restoration.data.readers import INDEX_NAME, hash_id
 from punctuation_restoration.data.recipe import distinct_names
 from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 from punctuation_restoration.pipeline.segmentation import SIMPLIFIED
@@ -315,29 +314,3 @@ def _read_one_index(folder: Path) -> Index:
 def hash_words(words: Sequence[str]) -> int:
     """A 64-bit hash of spoken words, whatever their case, and whether they are Simplified or Traditional."""
     return hash_id("\n".join(words).lower().translate(SIMPLIFIED))
-
-
-def split_of(document_hash: int, validation: float, test: float = 0.0) -> str:
-    """`"validation"` and `"test"` for these shares of all hashes, otherwise `"train"`: the id alone decides."""
-    if document_hash < validation * 2.0**64:
-        return "validation"
-    return "test" if document_hash < (validation + test) * 2.0**64 else "train"
-
-
-def read_hashes(path: str | None) -> frozenset[int]:
-    """The hashes in a file, 16 hexadecimal digits a line, with comments after #; none without a file."""
-    if not path:
-        return frozenset()
-    if not Path(path).is_file():
-        raise ValueError(
-            f"Expected a file of hashes at {path}, found none. Check held_out in the recipe."
-        )
-    hashes = set()
-    for number, line in numbered_lines(Path(path)):
-        for text in line.partition("#")[0].split():
-            if not re.fullmatch("[0-9a-fA-F]{16}", text):
-                raise ValueError(
-                    f"Expected 16 hexadecimal digits in {path}, line {number}, got {text!r:.60}. Write it again."
-                )
-            hashes.add(int(text, 16))
-    return frozenset(hashes)

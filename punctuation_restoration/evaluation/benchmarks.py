@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from punctuation_restoration.data.readers import INDEX_NAME
+from punctuation_restoration.data.readers import TEST_NAME
 from punctuation_restoration.data.recipe import checked
 
 LIST = Path(__file__).resolve().parents[2] / "recipes" / "benchmarks.yaml"  # a wheel has none
@@ -42,13 +42,13 @@ def benchmark_of(name: str) -> Benchmark:
     path = Path(name)
     if name in BENCHMARKS:
         return BENCHMARKS[name]
-    if path.is_file() or (path / INDEX_NAME).is_file():
-        about = "a file" if path.is_file() else "test share"
-        return Benchmark("", about, files=[os.path.abspath(name)])
+    for file, about in (path, "a file"), (path / TEST_NAME, "test share"):
+        if file.is_file():
+            return Benchmark("", about, files=[os.path.abspath(file)])
     if path.is_dir():
         raise ValueError(
-            f"Expected a folder of prepared data, got {name}, which has no {INDEX_NAME}. Name a file in it, or "
-            "prepare it with --test 0.1."
+            f"Expected a folder of prepared data, got {name}, which has no test share ({TEST_NAME}). Name a file "
+            "in it, or prepare its texts again with --test 0.1."
         )
     if path.suffix or path.parent != Path():
         raise ValueError(f"Expected a file to score, got {name}: no such file. Check the path.")

@@ -4,7 +4,7 @@ Takes names, or paths of files: tokens with labels (TSV), documents (JSONL, gzip
 nothing about models.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +14,7 @@ from punctuation_restoration.data.readers import (
     plain_stem,
     read_documents,
 )
-from punctuation_restoration.data.recipe import load_recipe, resolved_sources
-from punctuation_restoration.data.shards import open_shard, read_hashes, read_index, split_of
+from punctuation_restoration.data.recipe import load_recipe, resolved_sources, splitter
 from punctuation_restoration.evaluation.benchmarks import benchmark_of
 from punctuation_restoration.evaluation.examples import (
     Example,
@@ -44,10 +43,8 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
                 "`python -m tools.iwslt WHAT_YOU_DOWNLOADED` in a clone of this project makes it of them. Or name the "
                 "folder that has it by --bench-root."
             )
-        documents = list(
-            _kept_for_test(path) if path.is_dir() else read_documents(path, whole=True)
-        )
-        if path.is_file() and len(documents) == 1:
+        documents = list(read_documents(path, whole=True))
+        if len(documents) == 1:
             documents = [replace(documents[0], id=plain_stem(path))]
         if benchmark.punctuated_only:
             documents = [document for document in documents if document.punctuated]
@@ -59,8 +56,8 @@ def load_examples(name: str, label_set: LabelSet, bench_root: Path, recipe: Path
         examples = [example for example in mixed if example.units]
     if not examples:
         raise ValueError(
-            f"Expected documents to score in {name}, found none. Check the files; prepared data need `prepare --test "
-            "0.1`, and held-out documents the validation share of --recipe."
+            f"Expected documents to score in {name}, found none. Check the files; held-out documents need the "
+            "validation share of --recipe."
         )
     return examples
 
@@ -81,13 +78,12 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet) 
         )
     examples = []
     for source in (sources[name] for name in names):
-        listed = read_hashes(source.held_out)
-        documents = []
-        for document in read_documents(source.path, source.text_field):
-            number = hash_id(document.id)
-            by_share = split_of(number, source.validation or 0) == "validation"
-            if number in listed if listed else by_share:
-                documents.append(document)
+        split_of, wanted = splitter(source), "benchmark" if source.held_out else "validation"
+        documents = (
+            document
+            for document in read_documents(source.path, source.text_field)
+            if split_of(hash_id(document.id)) == wanted
+        )
         bounds = source.filters
         for example in _examples(documents, label_set):
             is_mark = [label != label_set.names[0] for label in example.labels]
@@ -95,32 +91,6 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet) 
             if bounds.min_marks_per_word <= density <= bounds.max_marks_per_word:
                 examples.append(example)
     return examples
-
-
-def _kept_for_test(folder: Path) -> Iterator[SourceDocument]:
-    """The documents for test of a prepared folder, in the order of its sources.
-
-    Its shards say which they are, but hold pieces only: the texts are read again. A `ValueError` if they are no longer
-    where they were.
-    """
-    for row in read_index(folder)["sources"]:
-        if "test" not in row["splits"]:
-            continue
-        split = row["splits"]["test"]
-        shards = [open_shard(shard["file"]) for shard in split["shards"]]
-        hashes = {number for shard in shards for number in shard["document_hashes"].tolist()}
-        # Ids may repeat in a folder; the same text twice was kept once.
-        documents = {
-            (document.id, document.text): document
-            for document in read_documents(*row["read_from"])
-            if hash_id(document.id) in hashes
-        }
-        if len(documents) < split["n_documents"]:
-            raise ValueError(
-                f"Expected {split['n_documents']} documents for test of {row['name']} in {row['read_from'][0]}, found "
-                f"{len(documents)}. The texts have changed: prepare the data again."
-            )
-        yield from documents.values()
 
 
 def _examples(documents: Iterable[SourceDocument], label_set: LabelSet) -> list[Example]:
