@@ -5,8 +5,10 @@ import subprocess
 import sys
 
 import pytest
+from transformers import AutoConfig, AutoModelForTokenClassification
 
 from punctuation_restoration import default_models
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 
 # transformers comes first, then we; in the end a pipeline is asked for where no model is.
 TRANSFORMERS_FIRST = """
@@ -24,14 +26,6 @@ try:
     pipeline("punctuation-restoration")
 except Exception as error:
     print(json.dumps({"new": new, "tasks": tasks, "error": str(error)}))
-"""
-OURS_FIRST = """
-import punctuation_restoration.pipeline.restoration_pipeline
-from transformers import AutoConfig, AutoModelForTokenClassification
-from transformers.pipelines import PIPELINE_REGISTRY
-config = AutoConfig.for_model("punctuation-restoration")
-assert type(config) in AutoModelForTokenClassification._model_mapping
-print(*PIPELINE_REGISTRY.get_supported_tasks())
 """
 LIGHT = """
 import contextlib, io, sys
@@ -58,10 +52,10 @@ def test_where_transformers_is_imported_first_the_task_is_there_and_nothing_heav
     assert "hf download" in found["error"].splitlines()[-1]
 
 
-@pytest.mark.slow
-def test_the_task_is_there_where_ours_is_imported_first():
-    """With all that it imports; `test_wheel.py` imports the package alone before transformers."""
-    assert "punctuation-restoration" in _output(OURS_FIRST).split()
+def test_transformers_finds_the_configuration_by_its_name_and_the_model_by_its_configuration():
+    """`test_wheel.py` imports the package before transformers."""
+    config = AutoConfig.for_model("punctuation-restoration")
+    assert AutoModelForTokenClassification._model_mapping[type(config)] is PunctuationRestorationModel
 
 
 def test_neither_torch_nor_transformers_is_loaded_by_the_import_by_help_and_by_what_is_wrong_at_once():
@@ -88,8 +82,10 @@ def test_a_model_of_ours_that_is_not_there_is_an_error_at_once_with_two_ways_on(
 
 
 def test_a_variable_names_the_default_model_and_commands_know_the_fast_one_by_name(tmp_path, monkeypatch):
-    code = "from punctuation_restoration import *; from punctuation_restoration.default_models import find_model\n"
-    told = _output(code + "print(DEFAULT_MODEL, find_model(), FAST)", PUNCTUATION_RESTORATION_MODEL=str(tmp_path))
+    code = "from punctuation_restoration import DEFAULT_MODEL, FAST, default_models\n"
+    told = _output(
+        code + "print(DEFAULT_MODEL, default_models.find_model(), FAST)", PUNCTUATION_RESTORATION_MODEL=str(tmp_path)
+    )
     assert told.split()[:2] == [str(tmp_path)] * 2
     assert told.split()[2].endswith("en-zh-ms-fast")
     monkeypatch.setattr(default_models, "FAST", str(tmp_path))
