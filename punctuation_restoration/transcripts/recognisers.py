@@ -64,22 +64,23 @@ class Recognised:
     """What a recogniser gave: one transcript."""
 
     value: Any
-    strings: list[tuple[Way, str]]  # what is read of it: the way to each string, and the string
+    strings: list[tuple[int, Way, str]]  # what is read of it: start in the source, way, string
     speech: Speech  # its source: these strings, each with a sign after it
     warnings: list[str] = field(default_factory=list)
 
     def restored(self, edits: Sequence[Edit]) -> Any:
         """The same, new, with the edits in every copy of its speech; a ValueError where an object cannot be written."""
         tree: dict[Any, Any] = {}  # the strings that change, at their ways
-        starts = [0, *itertools.accumulate(len(string) + 1 for _, string in self.strings)]
         changes = self.speech.source_edits(edits)
-        for n, inside in itertools.groupby(changes, lambda one: bisect_right(starts, one[0]) - 1):
-            way, string = self.strings[n]
+        for n, inside in itertools.groupby(
+            changes, lambda one: bisect_right(self.strings, one[0], key=itemgetter(0))
+        ):
+            start, way, string = self.strings[n - 1]
             *above, last = ("", *way)
             branch = tree
             for step in above:
                 branch = branch.setdefault(step, {})
-            branch[last] = spliced(string, inside, starts[n])
+            branch[last] = spliced(string, inside, start)
         return _rebuilt(self.value, tree.get("", {}))
 
 
@@ -277,17 +278,18 @@ class _Reader:
         self.second: set[Way] = set()  # layers of what parts say under another key, too
         self.without_text: list[tuple[Way, Part, Any]] = []  # entries of lists
         self.builder = SpeechBuilder()
-        self.strings: list[tuple[Way, str]] = []
+        self.speech = self.builder.speech
+        self.strings: list[tuple[int, Way, str]] = []
         self.length = 0  # of all strings
         self.said: list[Text] = []
-        self.spans: list[TimedSpan] = []
         self.speakers: list[tuple[int, Speaker]] = []  # from which offsets they speak
         self.names = Names()
         self.warnings: dict[str, None] = {}
 
     def read(self, value: Any) -> Recognised:
         whole = Part({}, (), self.keys)
-        self._collect(value, (), (), whole)
+        for pattern, text in self._texts(value, (), (), whole):
+            self.layers.setdefault(pattern, Layer(pattern)).texts.append(text)
         layers = self._to_read()
         said = value[0] if _is_pair(value) else value
         if not self.layers and as_list(said) != []:
@@ -300,39 +302,40 @@ class _Reader:
             for layer in layers[1:]:
                 self._find_again(layer, layers[0])
         speech = self.builder.build(self.speakers)
-        self.spans = self.spans or self._times_of_words(speech.text)
-        if self.said and not self.spans:
+        spans = speech.spans or self._times_of_words(speech.text)
+        if self.said and not spans:
             self._name_unknown()
-        unit = unit_of(self.spans)
-        speech.spans = [span._replace(time=in_seconds(span.time, unit)) for span in self.spans]
+        unit = unit_of(spans)
+        speech.spans = [span._replace(time=in_seconds(span.time, unit)) for span in spans]
         speech.sounds = [one._replace(time=in_seconds(one.time, unit)) for one in speech.sounds]
         names = map(value.get, NAMES) if isinstance(value, Mapping) else ()
         speech.name = next((str(name) for name in names if isinstance(name, str | int)), None)
         return Recognised(value, self.strings, speech, list(self.warnings))
 
-    def _collect(self, value: Any, way: Way, pattern: Way, above: Part, n_deep: int = 0) -> int:
-        """Find the texts in a value; returns how many there are."""
+    def _texts(
+        self, value: Any, way: Way, pattern: Way, above: Part, n_deep: int = 0
+    ) -> Iterator[tuple[Way, Text]]:
+        """The texts in a value, each with the pattern of its layer."""
         key = plain(pattern[-1]) if pattern else "words"
-        if isinstance(value, str):
-            return 0 if pattern else self._add(Text(value, way, above), pattern)
-        if value is None or isinstance(value, int | float):
-            return 0
+        if isinstance(value, str | int | float | None):
+            if isinstance(value, str) and not pattern:
+                yield pattern, Text(value, way, above)
+            return
         entries = as_list(value)
-        n_texts = 0
         if entries is None:
             members = members_of(value)
             if n_deep > DEEPEST or {"word", "mark"} <= members.keys():
-                return 0  # our own results, whose words count characters
+                return  # our own results, whose words count characters
             part = Part(members, way, self.keys, above, is_whole=ANY not in pattern)
-            for inner, string in part.texts().items():
-                if n_texts:
+            for n, (inner, string) in enumerate(part.texts().items()):
+                if n:
                     self.second.add((*pattern, *inner))
-                n_texts += self._add(Text(string, (*way, *inner), part), (*pattern, *inner))
+                yield (*pattern, *inner), Text(string, (*way, *inner), part)
             for name, held in members.items():
-                n_texts += self._collect(held, (*way, name), (*pattern, name), part, n_deep + 1)
+                yield from self._texts(held, (*way, name), (*pattern, name), part, n_deep + 1)
         elif key in READINGS or _is_pair(value):
             for first in entries[:1]:
-                n_texts = self._collect(first, (*way, 0), (*pattern, 0), above)
+                yield from self._texts(first, (*way, 0), (*pattern, 0), above)
         elif not (entries and isinstance(entries[0], int | float)):
             are_words = key == "words" and all(isinstance(entry, str) for entry in entries)
             are_channels = key in CHANNELS and len(entries) > 1
@@ -340,18 +343,15 @@ class _Reader:
             for n, entry in enumerate(entries):
                 members = {"speaker": f"channel {n + 1}"} if are_channels else {}
                 part = Part(members, (*way, n), {}, above)
+                has_text = are_words
                 if are_words:
-                    n_inside = self._add(Text(entry, part.way, part), pattern)
+                    yield pattern, Text(entry, part.way, part)
                 else:
-                    n_inside = self._collect(entry, part.way, pattern, part)
-                if not n_inside:
+                    for found in self._texts(entry, part.way, pattern, part):
+                        has_text = True
+                        yield found
+                if not has_text:
                     self.without_text.append((pattern, part, entry))
-                n_texts += n_inside
-        return n_texts
-
-    def _add(self, text: Text, pattern: Way) -> int:
-        self.layers.setdefault(pattern, Layer(pattern)).texts.append(text)
-        return 1
 
     def _to_read(self) -> list[Layer]:
         """The layers in which something is said, first the one to be read: the smallest that is complete."""
@@ -403,7 +403,7 @@ class _Reader:
         """A text, and what in it is not said. A word with blanks in it is read like a line."""
         start = self.length
         self.length += len(text.string) + 1
-        self.strings.append((text.way, text.string))
+        self.strings.append((start, text.way, text.string))
         layout = "line" if layout == "word" and " " in text.string.strip() else layout
         names = None if layout == "text" else self.names
         return Line.of(text.string, start, find_hidden(text.string, layout, names))
@@ -434,7 +434,7 @@ class _Reader:
         """Note times and speakers of texts that are at these places, where they tell more than what was read."""
         told = [(text, span) for text, span in told if span[0] < span[1]]
         start, end = originals[0].starts, originals[-1].line.span[1]
-        _refine(self.spans, self._spans(told), start, end)
+        _refine(self.speech.spans, self._spans(told), start, end)
         speakers: list[tuple[int, Speaker]] = []
         for text, span in told:
             speaker = text.part.speaker

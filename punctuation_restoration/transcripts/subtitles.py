@@ -205,7 +205,7 @@ def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
             (source[done : match.start()], (done, match.start())),
             (sign, match.span()),
         ):
-            if text and (len(text) == span[1] - span[0] or len(text) == 1):
+            if text:
                 parts.append(text)
                 runs.append(Run(length, length + len(text), *span))
                 length += len(text)
