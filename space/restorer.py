@@ -47,7 +47,6 @@ MAX_CHARACTERS = 200_000  # of a text, or of the speech in a file; about four ho
 MAX_FILE_BYTES = 5_000_000  # times and keys of JSON included
 BLOCK = 1_500  # letters of a long text that are restored together; then the next visitor has a turn
 BEST, QUICK = "accurate", "fast"
-DEFAULTS = ("basic", EXISTING[0], False, 0.0, BEST)  # of the options of a call
 _ESCAPED_DIGIT = re.compile(r"\\ud83a\\udcd([0-6])")  # of a number, in JSON
 
 
@@ -151,13 +150,13 @@ class PageRestorer:
         total = sum(len(speech.text) for speech in transcript.speeches)
         _check_length("text" if isinstance(given, str) else "file", total)
         restore, keywords = self._prepared(*(options or DEFAULTS))
-        done: list[RestoredSpeech] = []
+        done = [RestoredSpeech(speech, [], [], restore.stops) for speech in transcript.speeches]
         n_before, so_far = 0, ""
-        for speech in transcript.speeches:
-            done.append(RestoredSpeech(speech, [], [], restore.stops))
+        for each in done:
+            speech = each.speech
             for part in self._parts(restore, speech.text, keywords, speech.turns):
-                done[-1].edits.extend(part["edits"])
-                done[-1].words.extend(part["words"])
+                each.edits.extend(part["edits"])
+                each.words.extend(part["words"])
                 so_far += part["text"]
                 n_done = part["words"][-1]["end"] if part["words"] else 0
                 yield Progress((n_before + n_done) / total, so_far)
@@ -194,6 +193,9 @@ class PageRestorer:
                 restore.model.config.label_names[1:], float(threshold)
             )
         return restore, keywords
+
+
+DEFAULTS: Any = PageRestorer.restore.__defaults__  # of the options of a call
 
 
 def read_file(path: Path) -> tuple[Transcript, Encoding]:

@@ -101,15 +101,11 @@ def alternatives(
     for label, target in zip(labels, goes_to, strict=True):
         scores[target] += entry["scores"][label["name"]]
     now = [label["name"] for label in labels].index(entry["label"])
-    chosen = [now]
-    for n, score in scores.most_common():
-        if n != now and score >= LEAST and not labels[n]["before"]:
-            chosen.append(n)
+    likely = [n for n, score in scores.most_common() if score >= LEAST and not labels[n]["before"]]
+    chosen = list(dict.fromkeys([now, *likely]))
     signs = [written(labels[n]["after"], script) for n in chosen]
-    names = [labels[n]["name"].lower() if n else "no mark" for n in chosen]
-    return Choices(
-        signs, [f"{name} {scores[n]:.0%}" for name, n in zip(names, chosen, strict=True)]
-    )
+    names = [f"{labels[n]['name'].lower() if n else 'no mark'} {scores[n]:.0%}" for n in chosen]
+    return Choices(signs, names)
 
 
 def first_letter(following: Row, signs: Sequence[str]) -> tuple[int, list[str]] | None:
@@ -132,16 +128,16 @@ def numbered(
     """
     capitals = {edit["start"]: edit for edit in edits if edit["source"] == "truecase"}
     others = [edit for edit in edits if edit["source"] != "truecase"]
-    for offset, missing in doubts.items():
-        if not missing.choices.signs[0]:
-            others.append(make_edit(offset, "", "", "model", "O"))
-    made = []
-    for mark in others:
+    others += [
+        make_edit(offset, "", "", "model", "O")
+        for offset, missing in doubts.items()
+        if not missing.choices.signs[0]
+    ]
+    for n, mark in enumerate(others):
         if mark["label"] and follows(mark):
-            number, sure = len(choices), Doubt(Choices([mark["inserted"]]))
-            doubt = doubts.get(mark["start"], sure)
-            if doubt.choices.signs[0] != mark["inserted"]:
-                doubt = sure
+            number, doubt = len(choices), doubts.get(mark["start"])
+            if not doubt or doubt.choices.signs[0] != mark["inserted"]:
+                doubt = Doubt(Choices([mark["inserted"]]))
             choices.append(doubt.choices)
             if doubt.letter:
                 offset, letters = doubt.letter
@@ -150,9 +146,8 @@ def numbered(
                 if letter["inserted"] == letters[0]:
                     choices.append(Choices(letters, of=number))
                     capitals[offset] = _with_number(letter, number + 1)
-            mark = _with_number(mark, number)
-        made.append(mark)
-    return ascending([*made, *capitals.values()])
+            others[n] = _with_number(mark, number)
+    return ascending([*others, *capitals.values()])
 
 
 def _with_number(edit: Edit, number: int) -> Edit:
