@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from training_runs import arguments, first_shard, rows_of
 from transformers import pipeline
 
@@ -18,7 +16,7 @@ from punctuation_restoration.data.preparation import prepare
 from punctuation_restoration.data.recipe import Sampling, recipe_for_texts
 from punctuation_restoration.data.sampling import WindowSampler
 from punctuation_restoration.data.shards import document_borders, hash_words, open_shard, read_index
-from punctuation_restoration.data.teacher_labels import TeacherLabels, as_bytes, as_probabilities
+from punctuation_restoration.data.teacher_labels import TeacherLabels
 from punctuation_restoration.modeling.modeling_punctuation import NOTICES, PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
 
@@ -32,15 +30,6 @@ def soft(prepared: str, tiny_checkpoint: str, tmp_path_factory: pytest.TempPathF
     return out
 
 
-@given(st.lists(st.lists(st.floats(0, 1), min_size=4, max_size=4).filter(lambda row: sum(row) > 0.01), min_size=1))
-def test_a_byte_a_label_keeps_probabilities(rows):
-    probabilities = np.array(rows) / np.sum(rows, axis=1, keepdims=True)
-    kept = as_probabilities(as_bytes(probabilities))
-    assert np.abs(kept - probabilities).max() < 0.015
-    np.testing.assert_allclose(kept.sum(1), 1, atol=1e-5)
-    assert as_probabilities(np.zeros((2, 4), dtype=np.uint8)).tolist() == [[0.0] * 4] * 2
-
-
 def test_labels_of_other_texts_are_no_labels(soft, tiny_checkpoint, tmp_path, capsys):
     (tmp_path / "talk.txt").write_text("Saya say the man. Is it you? " * 9 + "\n\n" + "Here you are, hello. " * 9)
     prepare(recipe_for_texts([str(tmp_path / "talk.txt")], "en", 0.0), tmp_path / "data", tiny_checkpoint, 1)
@@ -51,7 +40,7 @@ def test_labels_of_other_texts_are_no_labels(soft, tiny_checkpoint, tmp_path, ca
 
 def test_teacher_labels_are_the_probabilities_that_the_pipeline_gives(soft, texts, prepared, tiny_checkpoint):
     path = first_shard(read_index(prepared))
-    stored = as_probabilities(TeacherLabels(soft, NAMES).of_shard(path))
+    stored = TeacherLabels(soft, NAMES).of_shard(path)
     restore = pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu")
     served = {}
     for paragraph in (Path(texts) / "talks.txt").read_text().split("\n\n"):
@@ -103,7 +92,7 @@ def test_batches_carry_what_was_said_of_their_words(soft, prepared, tiny_tokeniz
         batch = collator(windows)
         assert batch["teacher_labels"].shape == (*batch["labels"].shape, 4)
         for row, window in enumerate(windows):
-            said = as_probabilities(window.words.teacher_labels)
+            said = window.words.teacher_labels
             assert np.array_equal(batch["teacher_labels"][row, : len(said)].numpy(), said)
 
 

@@ -19,7 +19,6 @@ from punctuation_restoration.data.shards import (
     joined,
     read_index,
 )
-from punctuation_restoration.data.teacher_labels import as_probabilities
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.windows import collate
@@ -102,7 +101,7 @@ class WindowCollator:
                 casings = words.casings.astype(np.int64)
                 targets["casings"].append(np.where(casings == UNKNOWN, NOT_SCORED, casings))
             if words.teacher_labels.size:
-                targets["teacher_labels"].append(as_probabilities(words.teacher_labels))
+                targets["teacher_labels"].append(words.teacher_labels.astype(np.float32))
         made = collate(rows, self.slots.pad_id)
         batch = {name: tensor for name, tensor in made.items() if tensor is not None}
         batch.setdefault("attention_mask", torch.ones_like(batch["input_ids"]))

@@ -55,7 +55,7 @@ class WindowSampler:
     pieces_per_step: int  # all processes and accumulated batches together
     seed: int  # of the whole run
     n_steps: int = 1  # planned for the whole run, for `max_passes`
-    # A model's probabilities of the labels of a shard's words, (n_words, M) uint8, or None.
+    # A model's probabilities of the labels of a shard's words, (n_words, M) float16, or None.
     teacher_labels: Callable[[Path], Array | None] = lambda path: None
 
     def __post_init__(self) -> None:

@@ -45,7 +45,7 @@ class Words(NamedTuple):
     piece_counts: Array  # (n_words,) uint8, pieces of each word
     labels: Array  # (n_words,) uint8
     casings: Array  # (n_words,) uint8, see `data.casings`
-    # (n_words, M) uint8, see `data.teacher_labels`; (n_words, 0) where no model has said anything.
+    # (n_words, M) float16, see `data.teacher_labels`; (n_words, 0) where no model has said anything.
     teacher_labels: Array
 
     def taken(self, index: Array, offsets: Array | None = None) -> "Words":
@@ -76,7 +76,7 @@ def make_words(
     if casings is None:
         casings = np.full(len(labels), UNKNOWN, dtype=np.uint8)
     if teacher_labels is None:
-        teacher_labels = np.zeros((len(labels), 0), dtype=np.uint8)
+        teacher_labels = np.zeros((len(labels), 0), dtype=np.float16)
     return Words(ids, counts, labels, casings, teacher_labels)
 
 

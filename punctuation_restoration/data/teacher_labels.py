@@ -3,9 +3,9 @@
 The command `label` writes them. They are found by document and words, so the two models' pieces may differ, but not
 their labels. A document whose words have changed has none.
 
-    model.json                the model, a hash of its weights, its labels
-    part-0000.safetensors     document_hashes (D,) and word_hashes (D,) uint64, document_starts (D + 1,) uint32,
-                              probabilities (W, M) uint8: 255 times the square root of each
+    model.json                    the model, a hash of its weights, its labels
+    labelled-0000.safetensors     document_hashes (D,) and word_hashes (D,) uint64, document_starts (D + 1,) uint32,
+                                  probabilities (W, M) float16
 """
 
 import json
@@ -21,6 +21,7 @@ from punctuation_restoration.data.shards import Array, document_borders, documen
 from punctuation_restoration.whole_files import write_whole
 
 MODEL_FILE = "model.json"
+PARTS = "labelled-*.safetensors"
 
 
 class TeacherLabels:
@@ -30,7 +31,7 @@ class TeacherLabels:
         try:
             about = json.loads((folder / MODEL_FILE).read_text(encoding="utf-8"))
             self.model, labels = str(about["model"]), about["labels"]
-            parts = [load_file(path) for path in sorted(folder.glob("part-*.safetensors"))]
+            parts = [load_file(path) for path in sorted(folder.glob(PARTS))]
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             raise ValueError(
                 f"Expected a folder that the command label wrote at {folder}, got: {error}."
@@ -41,30 +42,19 @@ class TeacherLabels:
                 "that has these labels."
             )
         self.folder, self.n_labels = folder, len(labels)
-        self.documents: dict[tuple[int, int], Array] = {}  # each (n_words, M) uint8
+        self.documents: dict[tuple[int, int], Array] = {}  # each (n_words, M) float16
         for part in parts:
             rows = np.split(part["probabilities"], part["document_starts"][1:-1].tolist())
             self.documents.update(zip(document_keys(part), rows, strict=True))
 
     def of_shard(self, path: str | Path) -> Array:
-        """Those of the words of a shard, (n_words, M) uint8; zeros where the model has not labelled a document."""
+        """Those of the words of a shard, (n_words, M) float16; zeros where the model has not labelled a document."""
         arrays = open_shard(path)
-        found = np.zeros((len(arrays["labels"]), self.n_labels), dtype=np.uint8)
+        found = np.zeros((len(arrays["labels"]), self.n_labels), dtype=np.float16)
         for (first, end), key in zip(document_borders(arrays), document_keys(arrays), strict=True):
             if key in self.documents:
                 found[first:end] = self.documents[key]
         return found
-
-
-def as_bytes(probabilities: Array) -> Array:
-    """Probabilities in a byte each: their square roots, so that small ones keep more than one digit."""
-    return np.round(255 * np.sqrt(probabilities)).astype(np.uint8)
-
-
-def as_probabilities(stored: Array) -> Array:
-    """What `as_bytes` stored, (..., M), as probabilities that add up to 1, or to 0 where nothing is stored."""
-    squares = (stored.astype(np.float32) / 255) ** 2
-    return squares / np.maximum(squares.sum(-1, keepdims=True), 1e-9)
 
 
 def claim_folder(out: Path, about: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from tqdm import tqdm
 from transformers import AutoTokenizer
 
 from punctuation_restoration.data import shards
-from punctuation_restoration.data.teacher_labels import TeacherLabels, as_bytes, claim_folder
+from punctuation_restoration.data.teacher_labels import PARTS, TeacherLabels, claim_folder
 from punctuation_restoration.pipeline.backends import check_device
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import load_own_model
@@ -54,14 +54,14 @@ def write_probabilities(
             for documents in (new[parts == part] for part in np.unique(parts)):
                 probabilities = document_probabilities(model, slots, path, documents.tolist())
                 starts = np.cumsum([0, *sizes[documents]])
-                number = len(list(out.glob("part-*.safetensors")))
+                number = len(list(out.glob(PARTS)))
                 content = {
                     "document_hashes": arrays["document_hashes"][documents],
                     "word_hashes": arrays["word_hashes"][documents],
                     "document_starts": starts.astype(np.uint32),
-                    "probabilities": as_bytes(probabilities),
+                    "probabilities": probabilities.astype(np.float16),
                 }
-                shards.save_arrays(content, out / f"part-{number:04d}.safetensors")
+                shards.save_arrays(content, out / PARTS.replace("*", f"{number:04d}"))
                 n_new += len(probabilities)
                 bar.update(len(probabilities))
     return n_new
@@ -72,7 +72,7 @@ def document_probabilities(
 ) -> np.ndarray:
     """A model's probabilities (n_words, M) of the words of some documents of a shard, in turn."""
     kind, windows = model.device.type, source_windows(path, slots, documents=documents)
-    # A byte a label is kept: half precision loses nothing of that.
+    # Two digits of a probability are enough to learn from.
     with torch.autocast(kind, torch.bfloat16, enabled=choose_format("auto", kind) == "bf16"):
         found = read_windows(model, slots, windows)
     return np.concatenate([found[number].probabilities for number in range(len(windows))])
