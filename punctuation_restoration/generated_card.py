@@ -5,7 +5,6 @@ It knows neither torch nor transformers. By its last line a generated README is 
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from .default_models import OUR_MODELS, hub_name
 ORIGIN_FILE = "training.json"
 TERMS_FILE = "GEMMA_TERMS_OF_USE.txt"
 Fields = dict[str, Any]  # of what training noted, or of a card
-LAST_LINE = re.compile(r"\n<!-- written by export, [0-9a-f]{16}: an edited README is kept -->\n\Z")
+LAST_LINE = "\n<!-- written by export"
 CARD = """---
 {head}
 ---
@@ -145,10 +144,9 @@ def _results(origin: Fields, marks: Mapping[str, str]) -> str:
 def signed(card: str) -> str:
     """A generated README with a last line by which an edit is known."""
     digest = hashlib.sha256(card.encode()).hexdigest()[:16]
-    return f"{card}\n<!-- written by export, {digest}: an edited README is kept -->\n"
+    return f"{card}{LAST_LINE}, {digest}: an edited README is kept -->\n"
 
 
 def is_edited(readme: str) -> bool:
     """Whether a README is other than `signed` wrote it."""
-    last = LAST_LINE.search(readme)
-    return not last or signed(readme[: last.start()]) != readme
+    return signed(readme.rpartition(LAST_LINE)[0]) != readme

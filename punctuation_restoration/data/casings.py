@@ -8,6 +8,7 @@ its casing is unknown, unless it has more than one capital, or the document writ
 sentences in capitals, and documents with careless capitals are unknown too: the constants below are the limits.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
@@ -26,6 +27,7 @@ MOST_CAPITALS_OF_SENTENCE = 0.75
 LEAST_WORDS = 4
 LONG = 200  # words with letters inside sentences, none of which has a capital: names were written small
 
+_I = re.compile("[Ii](?:'.*)?", re.DOTALL)
 _shape_of = lru_cache(1 << 16)(
     lambda word: UNKNOWN if (casing := casing_of(word)) is None else casing
 )
@@ -40,7 +42,7 @@ def written_casings(words: Sequence[str], begins: Array) -> Array:
     """
     shapes = np.array([_shape_of(word) for word in words], dtype=np.uint8)
     has_letter, has_capital = shapes != UNKNOWN, (shapes != UNKNOWN) & (shapes != AS_IS)
-    is_i = [word in ("I", "i") or word[:2] in ("I'", "i'") for word in words]
+    is_i = [_I.fullmatch(word) is not None for word in words]
     inside = ~begins & ~np.array(is_i, dtype=bool)
     starts, n_capitals = has_capital[begins & has_letter], np.count_nonzero(has_capital & inside)
     is_small = not n_capitals and np.count_nonzero(has_letter & inside) >= LONG

@@ -24,25 +24,14 @@ MALAY_FROM_INDONESIAN = {
 HAN_DIGITS = "零一二三四五六七八九"
 HAN_UNITS = ("", "十", "百", "千")
 HAN_GROUPS = ("", "万", "亿", "万亿")
-CURRENCY_SIGNS = ("$", "US$", "S$", "£", "€", "¥", "￥", "RM", "Rp")
-# How a language says a percentage, the signs of a link (`. / @`), and the currencies in the order of their signs.
+# How a language says a percentage, the signs of a link, and currencies.
+LINK_SIGNS = (".", "/", "@")
+SIGNS = ("%", *LINK_SIGNS, "$", "US$", "S$", "£", "€", "¥", "￥", "RM", "Rp")
 WORDINGS = {
-    "en": (
-        "{} percent",
-        "dot, slash, at",
-        "dollars dollars dollars pounds euros yuan yuan ringgit rupiah",
-    ),
-    "ms": (
-        "{} peratus",
-        "titik, garis miring, di",
-        "dolar dolar dolar paun euro yuan yuan ringgit rupiah",
-    ),
-    "id": (
-        "{} persen",
-        "titik, garis miring, at",
-        "dolar dolar dolar pound euro yuan yuan ringgit rupiah",
-    ),
-    "zh": ("百分之{}", "点, 斜杠, at", "美元 美元 新元 英镑 欧元 元 元 令吉 盾"),
+    "en": "{} percent|dot|slash|at|dollars|dollars|dollars|pounds|euros|yuan|yuan|ringgit|rupiah",
+    "ms": "{} peratus|titik|garis miring|di|dolar|dolar|dolar|paun|euro|yuan|yuan|ringgit|rupiah",
+    "id": "{} persen|titik|garis miring|at|dolar|dolar|dolar|pound|euro|yuan|yuan|ringgit|rupiah",
+    "zh": "百分之{}|点|斜杠|at|美元|美元|新元|英镑|欧元|元|元|令吉|盾",
 }
 
 _LINK = r"(?P<link>(?:https?://|www\.)[^\s<>\"，。、？！]*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
@@ -83,9 +72,8 @@ class NumberSpeller:
         self.share = share or SpokenForms(numbers=1.0)
         self.spell: Spell = han_number if language == "zh" else number_words(language)
         self.joint = "" if language == "zh" else " "
-        self.percent, signs, currencies = WORDINGS.get(language, ("", "", ""))
-        self.link_signs = dict(zip("./@", signs.split(", "), strict=False))
-        self.currencies = dict(zip(CURRENCY_SIGNS, currencies.split(), strict=False))
+        wordings = WORDINGS.get(language, "").split("|")
+        self.said_for = dict(zip(SIGNS, wordings, strict=False))
 
     def __call__(self, text: str, seed: int = 0) -> str:
         """The text with numbers in words. Marks are neither added nor lost. `seed` draws which ones, and how."""
@@ -109,15 +97,17 @@ class NumberSpeller:
             return _plain_words(num2words(int(match["rank"]), to="ordinal"))
         if match["urutan"] and self.language in ("ms", "id"):  # ke-3 -> ketiga
             return "pertama" if match["urutan"] == "1" else "ke" + self.spell(match["urutan"])
-        if kind == "ordinal" or not self.percent:
+        if kind == "ordinal" or self.language not in WORDINGS:
             return text
         if kind == "percent":
-            return self.percent.format(self.spell(match["share"]))
+            return self.said_for["%"].format(self.spell(match["share"]))
         if kind == "link":  # www.example.com/a -> www dot example dot com slash a
             parts = re.split(r"([./@])", re.sub(r"^https?://", "", text).rstrip("/"))
-            return " ".join(self.link_signs.get(part, part) for part in parts if part)
+            return " ".join(
+                self.said_for[part] if part in LINK_SIGNS else part for part in parts if part
+            )
         amount = self.spell(match["amount"]) + (match["scale"] or "")
-        return amount + self.joint + self.currencies[match["sign"]]
+        return amount + self.joint + self.said_for[match["sign"]]
 
     def _digit_by_digit(self, digits: str, draw: Random) -> str:
         """The digits of a telephone number or an identifier, each as a word. English says 0 as zero or as oh."""

@@ -193,7 +193,9 @@ class Preparation:
             "weight": source.weight,
             "skipped": skipped,
             "splits": {
-                split: shards.write_split(self.folder, f"{source.name}-{split}", documents.values())
+                split: shards.write_split(
+                    self.folder, f"{source.name}-{split}", list(documents.values())
+                )
                 for split, documents in splits.items()
             },
         }

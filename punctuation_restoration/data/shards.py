@@ -15,7 +15,7 @@ import hashlib
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,20 +128,16 @@ class WordStream:
 
 
 def write_split(
-    folder: Path, stem: str, documents: Iterable[PackedDocument], n_bytes: int = SHARD_BYTES
+    folder: Path, stem: str, documents: Sequence[PackedDocument], n_bytes: int = SHARD_BYTES
 ) -> Index:
     """Write the documents of a split as shards of about `n_bytes`; gives their row of the index, with their counts."""
     files: list[Index] = []
-    n_documents = n_cased = n_rows = n_written = 0
+    n_cased = n_rows = 0
     n_labels = np.zeros(256, dtype=np.int64)
-
-    def shard_of(document: PackedDocument) -> int:
-        nonlocal n_written
-        n_written += sum(array.nbytes for array in document.words)
-        return n_written // n_bytes
-
-    for _, group in itertools.groupby(documents, shard_of):
-        hashes, parts, word_hashes, *_ = zip(*group, strict=True)
+    sizes = [sum(array.nbytes for array in document.words) for document in documents]
+    _, firsts = np.unique(np.cumsum(sizes) // n_bytes, return_index=True)  # of each shard
+    for first, end in itertools.pairwise([*firsts, len(documents)]):
+        hashes, parts, word_hashes, *_ = zip(*documents[first:end], strict=True)
         words = joined(*parts)
         starts = np.cumsum([0, *(len(part.labels) for part in parts[:-1])])
         n_known = int((words.casings != UNKNOWN).sum())
@@ -157,13 +153,12 @@ def write_split(
         name = f"{stem}-{len(files):04d}.safetensors"
         save_arrays(arrays, folder / name)
         files.append({"file": name, "n_words": len(words.labels)})
-        n_documents += len(hashes)
         n_cased += n_known
         n_rows = max(n_rows, 1 + int(words.piece_ids.max()))  # what an embedding needs
         n_labels += np.bincount(words.labels, minlength=256)
     return {
         "shards": files,
-        "n_documents": n_documents,
+        "n_documents": len(documents),
         "n_words": int(n_labels.sum()),
         "n_cased": n_cased,
         "n_rows": n_rows,

@@ -25,12 +25,14 @@ PARTS = "labelled-*.safetensors"
 
 
 class TeacherLabels:
-    """The probabilities in a folder, found by document, and the `model` that gave them."""
+    """The probabilities in a folder, found by document; the `model` that gave them, and a hash of its `weights`."""
 
     def __init__(self, folder: Path, label_names: list[str]):
         try:
             about = json.loads((folder / MODEL_FILE).read_text(encoding="utf-8"))
-            self.model, labels = str(about["model"]), about["labels"]
+            self.model, self.weights, labels = map(
+                about.__getitem__, ("model", "weights", "labels")
+            )
             parts = [load_file(path) for path in sorted(folder.glob(PARTS))]
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             raise ValueError(
@@ -57,14 +59,15 @@ class TeacherLabels:
         return found
 
 
-def claim_folder(out: Path, about: Mapping[str, Any]) -> None:
-    """Note whose probabilities a folder holds: `model`, `weights` (their hash) and `labels`."""
+def claimed_folder(out: Path, about: Mapping[str, Any]) -> TeacherLabels:
+    """What a folder holds of a model, perhaps nothing yet; `about` is its `model`, `weights` (a hash) and `labels`."""
     path = out / MODEL_FILE
     if not path.is_file():
         write_whole(path, json.dumps(about, ensure_ascii=False, indent=1).encode())
-    there = json.loads(path.read_text(encoding="utf-8"))
-    if there["weights"] != about["weights"]:
+    there = TeacherLabels(out, about["labels"])
+    if there.weights != about["weights"]:
         raise ValueError(
-            f"Expected {out} to hold labels of {about['model']}, it holds those of other weights ({there['model']}). "
+            f"Expected {out} to hold labels of {about['model']}, it holds those of other weights ({there.model}). "
             "Choose another --output."
         )
+    return there

@@ -14,7 +14,7 @@ is a word, or a token of a benchmark. Knows nothing about files or models.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, pairwise, repeat
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,9 +148,11 @@ def example_from_text(id: str, text: str, finder: WordFinder, label_set: LabelSe
         n_han_sides = _n_han_sides(units[-1].text, form) if units else 2
         has_blank = BLANK.search(text, gap_start, word.start)
         is_apart = n_han_sides == 0 or (n_han_sides == 1 and has_blank)
-        blanks = [" " if is_apart else "", *repeat("", len(parts) - 1)]
-        marks = [*repeat(label_set.names[0], len(parts) - 1), label]
-        units += map(Unit, parts, marks, blanks, repeat(form if has_casing else None))
+        blank, cased = " " if is_apart else "", form if has_casing else None
+        for part in parts:
+            units.append(Unit(part, label_set.names[0], blank, cased))
+            blank = ""
+        units[-1] = units[-1]._replace(label=label)
         gap_start = word.end
     return Example(id, units)
 

@@ -10,7 +10,7 @@ from tqdm import tqdm
 from transformers import AutoTokenizer
 
 from punctuation_restoration.data import shards
-from punctuation_restoration.data.teacher_labels import PARTS, TeacherLabels, claim_folder
+from punctuation_restoration.data.teacher_labels import PARTS, claimed_folder
 from punctuation_restoration.pipeline.backends import check_device
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import load_own_model
@@ -36,9 +36,8 @@ def write_probabilities(
     n_rows = model.get_input_embeddings().num_embeddings
     shards.check_same_pieces(index, tokenizer, n_rows)
     use_fp32_attention(model)
-    names = model.config.label_names
-    claim_folder(out, {"model": name, "weights": model.fingerprint(), "labels": names})
-    known = TeacherLabels(out, names).documents.keys()
+    about = {"model": name, "weights": model.fingerprint(), "labels": model.config.label_names}
+    known = claimed_folder(out, about).documents
     n_new, n_words = 0, shards.n_train_words(index)
     with tqdm(desc="labelling", total=n_words, unit=" words", disable=None, leave=False) as bar:
         for split, shard in shards.split_shards(index):

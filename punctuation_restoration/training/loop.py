@@ -37,7 +37,13 @@ from punctuation_restoration.training.optimisation import (
 )
 from punctuation_restoration.training.reporting import Row, RunReport, last_words, said_of
 from punctuation_restoration.training.settings import TrainingSettings
-from punctuation_restoration.training.validation import Scores, Validation, scores_of, set_tuned
+from punctuation_restoration.training.validation import (
+    Scores,
+    Validation,
+    guessed,
+    scores_of,
+    set_tuned,
+)
 from punctuation_restoration.whole_files import remove_unfinished, written_whole
 
 MAX_NORM = 1.0  # gradients are clipped to it
@@ -141,10 +147,11 @@ class TrainingRun:
             row: dict[str, Any] = {"validation": self.scores}
             # Without validation words the last model is the best that is known, so that `best` is always there.
             is_best = not self.scores["languages"] or self.scores["mean_f1"] > state.best_f1
-            if not state.step:
+            if self._reading and not state.step:
                 state.before = row
-                mark, f1 = self.validation.guessed()
-                said += f"; a guess of {mark!r} after every word {f1:.1f}"
+                label, f1 = guessed(self._reading.labels)
+                mark = self.model.config.labels[label]
+                said += f"; a guess of {mark['before'] + mark['after']!r} after every word {f1:.1f}"
             elif is_best:
                 state.best_f1, state.n_stale = self.scores["mean_f1"], 0
                 state.best = row if self.scores["languages"] else None

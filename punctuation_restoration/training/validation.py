@@ -26,7 +26,6 @@ from punctuation_restoration.data.sampling import CutWindow
 from punctuation_restoration.data.shards import (
     Array,
     Index,
-    Words,
     WordStream,
     check_same_words,
     joined,
@@ -95,15 +94,6 @@ class Validation:
                     self.windows += source_windows(path, self.slots, n_words, language)
                     n_words = max(0, n_words - shard["n_words"])
 
-    def guessed(self) -> tuple[str, float]:
-        """The commonest mark, as it is written, and the F1 of writing it after every word: for scale."""
-        labels = self.slots.config.labels
-        true = scored_words(self.windows).labels
-        n_marks = np.bincount(true, minlength=len(labels))[1:]
-        mark = 1 + int(n_marks.argmax())
-        f1 = f1_of(true, np.full_like(true, mark))
-        return labels[mark]["before"] + labels[mark]["after"], f1
-
     def restored_samples(self, model: Any) -> list[str]:
         """The sample sentences as users get them from a model."""
         was_training, tokenizer = model.training, self.slots.tokenizer
@@ -160,16 +150,18 @@ def scores_of(reading: Reading | None, names: Sequence[str]) -> Scores:
     return scores
 
 
-def scored_words(windows: Sequence[CutWindow]) -> Words:
-    """The words that are scored, one after the other: those of whole documents."""
-    numbers = [np.arange(len(window.words.labels))[window.scored] for window in windows]
-    parts = zip(windows, numbers, strict=True)
-    return joined(*(window.words.taken(kept) for window, kept in parts))
+def guessed(true: Array) -> tuple[int, float]:
+    """The commonest mark of labels (n,), and the F1 of writing it after every word: for scale."""
+    mark = 1 + int(np.bincount(true, minlength=2)[1:].argmax())
+    return mark, f1_of(true, np.full_like(true, mark))
 
 
 def sample_sentences(windows: Sequence[CutWindow], slots: Any) -> list[str]:
     """Sentences from everywhere in the documents, without their marks, as the encoder reads them."""
-    words = scored_words(windows)
+    # Those that are scored, one after the other, are those of whole documents.
+    numbers = [np.arange(len(window.words.labels))[window.scored] for window in windows]
+    parts = zip(windows, numbers, strict=True)
+    words = joined(*(window.words.taken(kept) for window, kept in parts))
     ends = np.flatnonzero(np.take(stop_labels(slots.config.labels), words.labels)) + 1
     sentences = [range(*pair) for pair in pairwise([0, *ends]) if pair[1] - pair[0] >= LEAST_WORDS]
     pieces, decode = words.pieces(), slots.tokenizer.decode
