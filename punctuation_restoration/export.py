@@ -126,10 +126,8 @@ def project_file(name: str) -> Path:
     return next(Path(str(file.locate())) for file in installed if file.match(f"licenses/{name}"))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command: 0 if all went well, 1 after an error message. A wrong command line ends with 2."""
-    from .cli.commands import finish
-
+def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(
         prog="punctuation-restoration export",
         description="Write a model's folder as the Hub holds it, and upload it if asked to.",
@@ -148,13 +146,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--push-to-hub", dest="repository", metavar="NAME", help="upload the folder to this repository, such as "
         "me/my-model; it is made if need be. Log in before with `hf auth login`.")  # fmt: skip
     add_trust_option(parser)
-    args = parser.parse_args(argv)
-    return finish("export", lambda: _export(**vars(args)))
+    return parser.parse_args(argv)
 
 
-def _export(output: Path, repository: str | None, **options: Any) -> None:
+def run(args: argparse.Namespace) -> None:
     """Write the folder, and upload it if asked to."""
-    files = export(output, repository=repository, **options)
+    output, repository = args.output, args.repository
+    files = export(**vars(args))
     n_bytes = sum(path.stat().st_size for path in files)
     print(f"{output}: {len(files)} files, {n_bytes / 1e6:.1f} MB.")
     if repository:

@@ -8,7 +8,7 @@ import pytest
 from capitals import SAYS, TALK, with_casings
 from transformers import pipeline
 
-from punctuation_restoration.cli.evaluate import main as evaluate
+from punctuation_restoration.cli.commands import run
 from punctuation_restoration.data.recipe import read_labels
 from punctuation_restoration.evaluation.examples import cut, example_from_text, standard_labels
 from punctuation_restoration.evaluation.runner import evaluate_examples, known_marks
@@ -68,7 +68,7 @@ def test_the_command_scores_capitals_with_and_without_a_head(
     recipe.write_text(json.dumps({"name": "r", "root": str(tmp_path), "sources": [source]}))
     more = ["--device", "cpu", "--recipe", str(recipe), "--output", str(out), "--benchmark", "en-casing-valid"]
     for model in (cased_model, tiny_checkpoint):
-        assert evaluate(["--model", model, *more]) == 0
+        assert run("evaluate", ["--model", model, *more]) == 0
         known, _ = json.loads(out.read_text())["casing"].values()
         # Five first words of sentences and five names in each copy of the talk, of 23 words.
         assert known["n_reference"] / 10 == known["n_words"] / 23 > 0

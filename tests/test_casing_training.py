@@ -10,10 +10,9 @@ import pytest
 import torch
 from capitals import MIXED_CASE, prepared_talks
 from safetensors.torch import load_file
-from training_runs import arguments, first_shard, rows_of, weights
+from training_runs import arguments, first_shard, rows_of, run_training, weights
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
-from punctuation_restoration.cli.train import main as train
 from punctuation_restoration.data.casings import LONG, UNKNOWN, casing_targets, sentence_begins, written_casings
 from punctuation_restoration.data.collation import WindowCollator, windows_for_trainer
 from punctuation_restoration.data.preparation import mixed_case_words
@@ -62,7 +61,7 @@ def test_a_run_learns_casings_and_goes_on(
     rates = ["--encoder-rate", "3e-3", "--head-rate", "1e-2", "--casing-weight", "5", "--dropout", "0"]
     more = ["--casings", *rates, "--evaluate-every", "30", "--checkpoint-every", "60", "--max-steps"]
     for steps in ("2", "60"):
-        assert train(arguments(str(cased_data), tmp_path, tiny_checkpoint, *more, steps)) == 0
+        assert run_training(arguments(str(cased_data), tmp_path, tiny_checkpoint, *more, steps)) == 0
     assert "F1 of capitals" in capsys.readouterr().out
     f1s = [row["validation"]["casings_f1"] for row in rows_of(tmp_path) if "validation" in row]
     assert f1s[-1] > 50 > f1s[0]
@@ -78,16 +77,16 @@ def test_text_without_capitals_says_nothing_trains_the_marks_and_leaves_the_head
     assert index["mixed_case"] == {}
     assert set(WordStream(first_shard(index)).words(0, 9).casings.tolist()) == {UNKNOWN}
     data, more = str(tmp_path / "data"), ["--max-steps", "2"]
-    assert train(arguments(data, tmp_path / "asked", tiny_checkpoint, *more, "--casings")) == 1
+    assert run_training(arguments(data, tmp_path / "asked", tiny_checkpoint, *more, "--casings")) == 1
     assert "Expected data with casings for --casings, got none" in capsys.readouterr().err
-    assert train(arguments(data, tmp_path / "run", cased_model, *more)) == 0
+    assert run_training(arguments(data, tmp_path / "run", cased_model, *more)) == 0
     before, after = load_file(Path(cased_model) / "model.safetensors"), weights(tmp_path / "run")
     assert any("casings" in name for name in after)
     for name in before:
         if name.startswith("classifier."):
             assert torch.equal(after[name], before[name]) == ("casings" in name), name
     call = arguments(data, tmp_path / "both", tiny_checkpoint, *more, "--casings")  # beside data with casings
-    assert train(["--data", str(cased_data), *call[1:]]) == 0
+    assert run_training(["--data", str(cased_data), *call[1:]]) == 0
     assert "F1 of capitals" in capsys.readouterr().out
 
 

@@ -10,8 +10,7 @@ import pytest
 from training_runs import first_shard
 from transformers import AutoConfig, AutoTokenizer
 
-from punctuation_restoration.cli.evaluate import main as evaluate
-from punctuation_restoration.cli.prepare import main
+from punctuation_restoration.cli.commands import run
 from punctuation_restoration.data.conversion import Converter
 from punctuation_restoration.data.preparation import hold_enough_out, prepare, prepared_folders
 from punctuation_restoration.data.readers import hash_id, read_documents
@@ -213,14 +212,14 @@ def test_nothing_usable_and_foreign_folders_are_errors(
 ) -> None:
     (tmp_path / "x.txt").write_text("no marks at all")
     arguments = ["--texts", str(tmp_path / "x.txt"), "--tokenizer", tiny_checkpoint, "--processes", "1", "--output"]
-    assert main([*arguments, str(tmp_path / "out")]) == 1
+    assert run("prepare", [*arguments, str(tmp_path / "out")]) == 1
     assert "Expected usable training words, got none" in capsys.readouterr().err
     assert not (tmp_path / "out" / "index.json").exists()
     for name in ("thesis.docx", "notes.md", "rows.json", "model.safetensors"):
         mine = tmp_path / name.replace(".", "-") / name
         mine.parent.mkdir()
         mine.write_text("keep me")
-        assert main([*arguments, str(mine.parent)]) == 1
+        assert run("prepare", [*arguments, str(mine.parent)]) == 1
         assert "Choose another --out" in capsys.readouterr().err
         assert mine.exists()
     with pytest.raises(ValueError, match="Expected prepared data"):
@@ -248,7 +247,9 @@ def folder(tmp_path, tiny_checkpoint):
     (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)))
     texts = ["--texts", str(tmp_path / "a.txt"), str(tmp_path / "b.jsonl"), "--language", "en"]
     shares = ["--validation", "0.2", "--test", "0.3", "--processes", "1"]
-    assert main([*texts, "--tokenizer", tiny_checkpoint, *shares, "--output", str(tmp_path / "prepared")]) == 0
+    assert (
+        run("prepare", [*texts, "--tokenizer", tiny_checkpoint, *shares, "--output", str(tmp_path / "prepared")]) == 0
+    )
     return tmp_path / "prepared"
 
 
@@ -275,30 +276,30 @@ def test_ids_may_repeat_in_a_folder(tiny_checkpoint, tmp_path):
         rows = [{"id": str(n), "text": f"You say {c}, the {word}. Is it {c}?"} for n, c in enumerate(ascii_lowercase)]
         (tmp_path / "texts" / name / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
     command = ["--texts", str(tmp_path / "texts"), "--language", "en", "--tokenizer", tiny_checkpoint, "--test", "0.3"]
-    assert main([*command, "--validation", "0.2", "--processes", "1", "--output", str(tmp_path / "p")]) == 0
+    assert run("prepare", [*command, "--validation", "0.2", "--processes", "1", "--output", str(tmp_path / "p")]) == 0
     examples = load_examples(str(tmp_path / "p"), LABELS, tmp_path, tmp_path)
     assert len(examples) == read_index(tmp_path / "p")["sources"][0]["splits"]["test"]["n_documents"] > 5
     assert {"man" in example.text for example in examples} == {True, False}
-    assert main(["--texts", "nowhere", *command[2:], "--output", str(tmp_path / "p")]) == 1
+    assert run("prepare", ["--texts", "nowhere", *command[2:], "--output", str(tmp_path / "p")]) == 1
     assert read_index(tmp_path / "p")["sources"], "what was prepared before is gone"
 
 
 def test_nothing_changes_without_a_share_for_test(folder, tiny_checkpoint, tmp_path, capsys):
     plain = tmp_path / "plain"
     texts = ["--texts", str(tmp_path / "a.txt"), "--tokenizer", tiny_checkpoint, "--processes", "1"]
-    assert main([*texts, "--output", str(plain)]) == 0
+    assert run("prepare", [*texts, "--output", str(plain)]) == 0
     [row] = read_index(plain)["sources"]
     assert list(row["splits"]) == ["train", "validation"]
     with pytest.raises(ValueError, match=r"Expected a folder of prepared data, .*--test 0\.1"):
         load_examples(str(plain), LABELS, plain, plain)
-    assert main([*texts, "--output", str(plain), "--validation", "0.5", "--test", "0.5"]) == 1
+    assert run("prepare", [*texts, "--output", str(plain), "--validation", "0.5", "--test", "0.5"]) == 1
     assert "below 1 together" in capsys.readouterr().err
 
 
 def test_the_command_scores_it_though_its_texts_have_gone(folder, tiny_checkpoint, tmp_path):
     (tmp_path / "b.jsonl").unlink()
     output = tmp_path / "out.json"
-    assert evaluate(["--model", tiny_checkpoint, "--benchmark", str(folder), "--output", str(output)]) == 0
+    assert run("evaluate", ["--model", tiny_checkpoint, "--benchmark", str(folder), "--output", str(output)]) == 0
     n_words = sum(row["splits"]["test"]["n_words"] for row in read_index(folder)["sources"])
     assert json.loads(output.read_text(encoding="utf-8"))["scores"]["n_words"] == n_words
 

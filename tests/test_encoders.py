@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from training_runs import run_training
 from transformers import AutoConfig, AutoModel, AutoTokenizer, Cache, pipeline
 
-from punctuation_restoration.cli.train import main
 from punctuation_restoration.data.preparation import prepare
 from punctuation_restoration.data.recipe import recipe_for_texts
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
@@ -55,7 +55,9 @@ def test_an_encoder_trains_restores_and_is_exported(kind, folders, tiny_tokenize
     encoder_of(kind, tiny_tokenizer).save_pretrained(encoder)
     tiny_tokenizer.save_pretrained(encoder)
     steps = "--max-steps 2 --pieces-per-batch 64 --validation-words 40 --device cpu".split()
-    status = main(["--encoder", str(encoder), "--data", str(folders / "prepared"), "--output", str(out), *steps])
+    status = run_training(
+        ["--encoder", str(encoder), "--data", str(folders / "prepared"), "--output", str(out), *steps]
+    )
     said = capsys.readouterr()
     assert status == 0, said.err
 
@@ -110,7 +112,7 @@ def test_a_decoder_that_reads_to_the_left_alone_is_refused(folders, tiny_tokeniz
 
 
 def _said(capsys, encoder, data, out):
-    assert main(["--encoder", str(encoder), "--data", str(data), "--output", str(out), "--max-steps", "1"]) == 1
+    assert run_training(["--encoder", str(encoder), "--data", str(data), "--output", str(out), "--max-steps", "1"]) == 1
     message = capsys.readouterr().err
     assert message.startswith("train: Expected")
     return message
@@ -143,7 +145,7 @@ def test_a_tokenizer_may_have_a_piece_that_no_text_gives_and_the_encoder_no_row_
     data = tmp_path / "data"
     prepare(recipe_for_texts([texts], "en"), data, str(bert), n_processes=1)
     options = ["--encoder", str(bert), "--max-steps", "1"]
-    assert main(["--device", "cpu", "--data", str(data), "--output", str(tmp_path / "out"), *options]) == 0
+    assert run_training(["--device", "cpu", "--data", str(data), "--output", str(tmp_path / "out"), *options]) == 0
 
 
 def test_a_gguf_file_and_a_punctuation_model_are_refused_with_the_way_out(tiny_checkpoint, folders, tmp_path, capsys):

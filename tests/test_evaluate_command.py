@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from punctuation_restoration.cli.evaluate import main
+from punctuation_restoration.cli import commands
 
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCES = "hello you are here. is he there? the man, you say, is in. "
@@ -26,7 +26,9 @@ def texts(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(tiny_checkpoint: str, texts: Path) -> Run:
     """The command on a file of six short talks, and more arguments."""
-    return lambda *more: main(["--model", tiny_checkpoint, "--benchmark", str(texts), *map(str, more)])
+    return lambda *more: commands.run(
+        "evaluate", ["--model", tiny_checkpoint, "--benchmark", str(texts), *map(str, more)]
+    )
 
 
 def read_result(path: Path) -> dict[str, Any]:

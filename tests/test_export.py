@@ -18,6 +18,7 @@ from transformers import Trainer, TrainingArguments, pipeline
 import punctuation_restoration
 from punctuation_restoration import export as exporting
 from punctuation_restoration import whole_files
+from punctuation_restoration.cli import commands
 from punctuation_restoration.default_models import HUB_MODEL
 from punctuation_restoration.modeling.modeling_punctuation import NOTICES
 from tools.card import weights_line
@@ -136,14 +137,14 @@ def test_the_folder_is_complete_and_readable_names_no_machine_and_is_the_same_wh
 
 def test_weights_are_stored_in_16_bits_unless_told_otherwise(exported, tiny_checkpoint, tmp_path):
     command = ["--output", str(tmp_path / "32"), "--model", tiny_checkpoint, "--stored-bits", "32"]
-    assert exporting.main(command) == 0
+    assert commands.run("export", command) == 0
     half, full, trained = (
         load_file(Path(folder) / "model.safetensors") for folder in (exported, tmp_path / "32", tiny_checkpoint)
     )
     assert all(torch.equal(full[name], trained[name]) for name in trained)
     assert all(torch.equal(half[name], trained[name].half()) for name in trained)
     ship(tiny_checkpoint, tmp_path / "shipped")
-    assert exporting.main(["--output", str(tmp_path / "out"), "--model", str(tmp_path / "shipped")]) == 0
+    assert commands.run("export", ["--output", str(tmp_path / "out"), "--model", str(tmp_path / "shipped")]) == 0
     assert "stored as F16, read as float32" in weights_line(tmp_path / "out")
     restore, original = (pipeline("punctuation-restoration", model=str(tmp_path / name)) for name in ("out", "shipped"))
     assert restore.model.dtype == torch.float32
@@ -153,14 +154,14 @@ def test_weights_are_stored_in_16_bits_unless_told_otherwise(exported, tiny_chec
 def test_8_bits_are_stored_where_asked_and_kept_by_the_next_export(tiny_checkpoint, exported, tmp_path):
     places = [tmp_path / "first", tmp_path / "second"]
     command = ["--output", str(places[0]), "--model", tiny_checkpoint, "--stored-bits", "8"]
-    assert exporting.main(command) == 0
+    assert commands.run("export", command) == 0
     exporting.export(places[1], places[0])
     sizes = [Path(place, "model.safetensors").stat().st_size for place in (tiny_checkpoint, *places)]
     assert sizes[1] == sizes[2] < sizes[0] / 2
     restored = [pipeline("punctuation-restoration", model=str(place), device="cpu")(TEXT) for place in places]
     assert restored[0] == restored[1]
     with pytest.raises(SystemExit):
-        exporting.main([*command[:-1], "4"])
+        commands.run("export", [*command[:-1], "4"])
 
 
 def test_a_checkpoint_of_a_training_run_is_exported_without_the_state_of_the_training_and_with_its_readme(
@@ -193,7 +194,7 @@ def test_a_trained_model_gets_a_readme_of_what_its_training_noted_and_an_edited_
 ):
     trained, out = shutil.copytree(tiny_checkpoint, tmp_path / "best"), tmp_path / "my-model"
     (trained / "training.json").write_text(json.dumps(NOTED))
-    assert exporting.main(["--output", str(out), "--model", str(trained)]) == 0
+    assert commands.run("export", ["--output", str(out), "--model", str(trained)]) == 0
     readme = (out / "README.md").read_text(encoding="utf-8")
     head = ModelCard(readme).data.to_dict()
     assert (head["language"], head["license"], head["base_model"]) == (["id"], "mit", "me/encoder")
@@ -232,13 +233,16 @@ def test_the_command_makes_the_repository_and_sends_the_folder(tiny_checkpoint, 
 
     monkeypatch.setattr("huggingface_hub.HfApi", Hub)
     out = tmp_path / "out"
-    assert exporting.main(["--output", str(out), "--model", tiny_checkpoint, "--push-to-hub", "mine"]) == 0
+    assert commands.run("export", ["--output", str(out), "--model", tiny_checkpoint, "--push-to-hub", "mine"]) == 0
     assert sent == {"me/mine": sorted(path.name for path in out.iterdir())}
     said = capsys.readouterr().out
     assert said.startswith(f"{out}: {len(sent['me/mine'])} files, ")
     assert said.endswith("https://hub/me/mine\n")
     monkeypatch.setattr(Hub, "create_repo", lambda *_, **__: 1 / 0)  # as the network fails, with errors of its own
-    assert exporting.main(["--output", str(out), "--model", tiny_checkpoint, "--force", "--push-to-hub", "mine"]) == 1
+    assert (
+        commands.run("export", ["--output", str(out), "--model", tiny_checkpoint, "--force", "--push-to-hub", "mine"])
+        == 1
+    )
     assert f"Run `hf upload mine {out}` when it works again" in capsys.readouterr().err
 
 
@@ -260,7 +264,7 @@ def test_an_earlier_export_is_replaced_when_asked_and_nothing_else_ever(exported
         exporting.export(out, out, replace=True)
     (tmp_path / "thesis.txt").write_text("years of work")
     for force in ([], ["--force"]):
-        assert exporting.main(["--output", str(tmp_path), "--model", tiny_checkpoint, *force]) == 1
+        assert commands.run("export", ["--output", str(tmp_path), "--model", tiny_checkpoint, *force]) == 1
         assert "Expected" in capsys.readouterr().err
     assert {path.name for path in tmp_path.iterdir()} == {"out", "thesis.txt"}
 
@@ -290,7 +294,7 @@ def test_an_old_folder_stays_until_the_new_one_is_in_its_place(tmp_path, monkeyp
 def test_what_is_no_whole_model_is_refused_and_leaves_nothing_behind(part, said, request, tmp_path, capsys):
     model = request.getfixturevalue(part)
     (model.encoder_config if part == "tiny_config" else model).save_pretrained(tmp_path / "model")
-    assert exporting.main(["--output", str(tmp_path / "out"), "--model", str(tmp_path / "model")]) == 1
+    assert commands.run("export", ["--output", str(tmp_path / "out"), "--model", str(tmp_path / "model")]) == 1
     assert said in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 

@@ -11,10 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from test_properties import FRAGMENTS, assert_only_marks_were_inserted, through_the_model
-from training_runs import arguments, rows_of
+from training_runs import arguments, rows_of, run_training
 from transformers import pipeline
 
-from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
 from punctuation_restoration.data.shards import read_index
 from punctuation_restoration.evaluation.examples import own_labels, standard_labels

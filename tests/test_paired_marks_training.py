@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 from spanish import IDS, LABEL_KEYS, LABELS, NAMES
-from training_runs import arguments
+from training_runs import arguments, run_training
 
-from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.data.preparation import prepare
 from punctuation_restoration.data.recipe import build_recipe, recipe_for_texts
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig

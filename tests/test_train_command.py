@@ -8,6 +8,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -16,12 +17,10 @@ from accelerate.state import AcceleratorState
 from accelerate.tracking import GeneralTracker
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from training_runs import arguments, rows_of, same, weights
+from training_runs import arguments, rows_of, run_training, same, weights
 from transformers import AutoTokenizer, pipeline
 
-from punctuation_restoration.cli.commands import finish
-from punctuation_restoration.cli.prepare import main as run_preparation
-from punctuation_restoration.cli.train import main as run_training
+from punctuation_restoration.cli.commands import run
 from punctuation_restoration.cli.train import parse_args
 from punctuation_restoration.data.preparation import prepare
 from punctuation_restoration.data.recipe import Recipe, recipe_for_texts
@@ -318,7 +317,7 @@ def test_a_misspelt_field_of_the_model_in_a_recipe_is_named(train: Train, tmp_pa
 def test_patience_asks_for_validation_documents(train: Train, tiny_checkpoint: str, tmp_path: Path) -> None:
     (tmp_path / "talk.txt").write_text("hello, you are the best. are you? " * 30)
     command = ["--texts", str(tmp_path / "talk.txt"), "--language", "en", "--tokenizer", tiny_checkpoint]
-    assert run_preparation([*command, "--validation", "0", "--output", str(tmp_path / "data")]) == 0
+    assert run("prepare", [*command, "--validation", "0", "--output", str(tmp_path / "data")]) == 0
     said = train("out", "--patience", "2", data=str(tmp_path / "data"), code=1)[1]
     assert "Expected validation documents for --patience" in said
 
@@ -377,11 +376,9 @@ def test_data_for_another_model_are_refused(
     ],
 )
 def test_what_may_happen_to_anybody_is_told_and_what_nobody_expects_is_raised(
-    error: Exception, message: str | None, capsys: pytest.CaptureFixture[str]
+    error: Exception, message: str | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def work() -> None:
-        raise error
-
+    monkeypatch.setattr(parse_args.__module__ + ".list_files", Mock(side_effect=error))
     with nullcontext() if message else pytest.raises(type(error)):
-        assert finish("train", work) == 1
+        assert run_training(["--data", "x", "--output", "out"]) == 1
     assert (message or "") in capsys.readouterr().err

@@ -13,9 +13,8 @@ import pytest
 from accelerate.state import AcceleratorState
 from filelock import FileLock
 from safetensors.torch import load_file
-from training_runs import arguments, rows_of, same, weights
+from training_runs import arguments, rows_of, run_training, same, weights
 
-from punctuation_restoration.cli.train import main as run_training
 from punctuation_restoration.training.precision import build_accelerator
 
 ROOT = Path(__file__).parents[1]

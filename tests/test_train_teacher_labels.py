@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from training_runs import arguments, first_shard, rows_of
+from training_runs import arguments, first_shard, rows_of, run_training
 from transformers import pipeline
 
-from punctuation_restoration.cli.label import main as label
-from punctuation_restoration.cli.train import main as run_training
+from punctuation_restoration.cli.commands import run
 from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.preparation import prepare
 from punctuation_restoration.data.recipe import Sampling, recipe_for_texts
@@ -26,7 +25,7 @@ NAMES = ["O", "COMMA", "PERIOD", "QUESTION"]
 @pytest.fixture(scope="module")
 def soft(prepared: str, tiny_checkpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("soft") / "labels"
-    assert label(["--model", tiny_checkpoint, "--data", prepared, "--output", str(out), "--device", "cpu"]) == 0
+    assert run("label", ["--model", tiny_checkpoint, "--data", prepared, "--output", str(out), "--device", "cpu"]) == 0
     return out
 
 
@@ -59,14 +58,14 @@ def test_a_second_run_labels_only_documents_that_changed(texts, tiny_checkpoint,
     data, out = tmp_path / "data", tmp_path / "soft"
     call = ["--model", tiny_checkpoint, "--data", str(data), "--output", str(out), "--device", "cpu"]
     prepare(recipe_for_texts([str(folder)], "en", validation=0.0), data, tiny_checkpoint, n_processes=1)
-    assert label(call) == 0
+    assert run("label", call) == 0
     content = (folder / "talks.txt").read_text()
     (folder / "talks.txt").write_text(content.replace("You are a.", "You are the best."))
     prepare(recipe_for_texts([str(folder)], "en", validation=0.0), data, tiny_checkpoint, n_processes=1)
     capsys.readouterr()
-    assert label(call) == 0
+    assert run("label", call) == 0
     assert 0 < int(capsys.readouterr().out.split()[0]) < 200  # of one document
-    assert label(call) == 0
+    assert run("label", call) == 0
     assert capsys.readouterr().out.startswith("0 words")
     assert TeacherLabels(out, NAMES).of_shard(first_shard(read_index(data))).any(axis=1).all()
 
@@ -77,7 +76,7 @@ def test_labels_of_another_model_are_not_mixed_in(prepared, soft, tiny_checkpoin
     model = PunctuationRestorationModel.from_pretrained(other)
     model.classifier.out_proj.bias.data += 1
     model.save_pretrained(other)
-    assert label(["--model", str(other), "--data", prepared, "--output", str(soft), "--device", "cpu"]) == 1
+    assert run("label", ["--model", str(other), "--data", prepared, "--output", str(soft), "--device", "cpu"]) == 1
     assert "Choose another --output" in capsys.readouterr().err
     with pytest.raises(ValueError, match=r"Expected in .* probabilities of the labels \['O', 'COMMA'\]"):
         TeacherLabels(soft, ["O", "COMMA"])

@@ -1,11 +1,16 @@
 """What the tests of whole training runs share: their command line, and how weights are compared."""
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import load_file
+
+from punctuation_restoration.cli.commands import run
+
+run_training = functools.partial(run, "train")
 
 
 def arguments(data: str, out: Path, start: str, *more: str) -> list[str]:

@@ -11,15 +11,14 @@ Each of them has its own --help. They exit with 0 when all is done, 1 when the w
 import argparse
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import punctuation_restoration
 from punctuation_restoration.loading import ModelError, refused_code
 from punctuation_restoration.whole_files import FULL_DISK
 
-# What a command is for, the module whose `main` does it, and the extra that brings what the core does not.
+# What a command is for, the module whose `parse_args` and `run` do it, and the extra that brings what the core lacks.
 COMMANDS = {
     "prepare": ("turn texts into training data", "cli.prepare", "train"),
     "train": ("train a model", "cli.train", "train"),
@@ -56,27 +55,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(name: str, argv: Sequence[str] | None = None) -> int:
-    """Run one command; where a package is missing, say which extra brings it. Returns its exit code."""
+    """Run one command. Returns 0, or 1 after one line that says why it failed; other errors are raised.
+
+    A wrong command line ends with 2.
+    """
     _, module, extra = COMMANDS[name]
     try:
-        return importlib.import_module(f"punctuation_restoration.{module}").main(argv)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "punctuation_restoration":
-            raise
-        print(
-            f"{name}: Expected the package {error.name}, which is not installed. "
-            f'Run `pip install -e ".[{extra}]"` in the clone of this project.',
-            file=sys.stderr,
-        )
-        return 1
-
-
-def finish(name: str, work: Callable[[], Any]) -> int:
-    """Do the work of a command. Returns 0, or 1 after one line that says why it failed; other errors are raised."""
-    try:
-        work()
+        command = importlib.import_module(f"punctuation_restoration.{module}")
+        command.run(command.parse_args(argv))
     except Exception as error:
-        if not (message := failure_message(error)):
+        if not (message := failure_message(error, extra)):
             raise
         print(f"{name}: {message}", file=sys.stderr)
         return 1
@@ -86,8 +74,13 @@ def finish(name: str, work: Callable[[], Any]) -> int:
     return 0
 
 
-def failure_message(error: Exception) -> str | None:
+def failure_message(error: Exception, extra: str) -> str | None:
     """The message to the user for a failure that is expected; None for any other error, which is raised."""
+    if isinstance(error, ModuleNotFoundError):
+        return (
+            f"Expected the package {error.name}, which is not installed. "
+            f'Run `pip install -e ".[{extra}]"` in the clone of this project.'
+        )
     if refused := refused_code(error):
         return refused
     # torch and safetensors name what is full only in their messages, and concurrent.futures nothing.

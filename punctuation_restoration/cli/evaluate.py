@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from punctuation_restoration.cli.commands import finish
 from punctuation_restoration.cli.options import DTYPES, at_least, read_threshold
 from punctuation_restoration.evaluation.benchmarks import (
     BENCHMARKS,
@@ -25,12 +24,6 @@ from punctuation_restoration.loading import add_trust_option, load_pipeline
 # Settings of a model that say in which windows it reads.
 READ_IN = ("window", "left_context", "right_context", "max_window_pieces")
 Fields = dict[str, Any]
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command: 0 if all went well, 1 if the work failed; a wrong command line ends with 2."""
-    args = parse_args(argv)
-    return finish("evaluate", lambda: evaluate(args))
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -89,7 +82,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return args
 
 
-def evaluate(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> None:
     """Score every benchmark, write its result, and print the tables."""
     from punctuation_restoration.evaluation import report, result_files
 

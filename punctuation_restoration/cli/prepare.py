@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from punctuation_restoration.cli.commands import finish
 from punctuation_restoration.data.recipe import (
     load_recipe,
     read_labels,
@@ -21,8 +20,8 @@ from punctuation_restoration.data.recipe import (
 from punctuation_restoration.loading import add_trust_option
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Prepare the data of a recipe. Gives 0, or 1 after an error message; a wrong command line ends with 2."""
+def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(
         prog="punctuation-restoration prepare", description="Documents to training shards."
     )
@@ -42,11 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = f"share of documents for {split}; default: the recipe's; a source's own is kept"
         add(f"--{split}", type=float, metavar="SHARE", help=what)
     add_trust_option(parser)
-    args = parser.parse_args(argv)
-    return finish("prepare", lambda: _prepare(args))
+    return parser.parse_args(argv)
 
 
-def _prepare(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> None:
     """Prepare the data; whatever is missing is told before anything is loaded that takes seconds."""
     recipe = recipe_for_texts(args.texts, args.language) if args.texts else load_recipe(args.recipe)
     shares = {"validation": args.validation, "test": args.test}
@@ -58,7 +56,3 @@ def _prepare(args: argparse.Namespace) -> None:
 
     tokenizer = args.tokenizer or str(recipe.model.get("encoder") or "")
     prepare(recipe, args.output, tokenizer, args.processes, args.trust_remote_code)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

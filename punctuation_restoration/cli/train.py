@@ -15,7 +15,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
-from punctuation_restoration.cli.commands import finish
 from punctuation_restoration.data.readers import list_files
 from punctuation_restoration.loading import add_trust_option
 from punctuation_restoration.training.settings import TrainingSettings
@@ -28,27 +27,6 @@ OPTIONS = {
     "--teacher-labels": "folder of another model's probabilities to learn, by the command label",
     "--device": "cpu, cuda or mps (default: a GPU where there is one)",
 }
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Train as the command line says. Gives 0, or 1 after an error message; a wrong command line ends with 2."""
-    given = vars(parse_args(argv))
-
-    def work() -> None:
-        if os.environ.get("RANK", "0") == "0":  # torch takes seconds to import
-            for path in given["data"]:
-                list_files(Path(path))  # raises where there is nothing to read
-            print(f"Training on {', '.join(given['data'])} into {given['output']}.", flush=True)
-        from punctuation_restoration.training import train
-
-        try:
-            train(**given)
-        except KeyboardInterrupt as stop:
-            raise KeyboardInterrupt(
-                f"The same command resumes from the newest checkpoint in {given['output']}."
-            ) from stop
-
-    return finish("train", work)
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -80,5 +58,18 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def run(args: argparse.Namespace) -> None:
+    """Train as the command line says."""
+    given = vars(args)
+    if os.environ.get("RANK", "0") == "0":  # torch takes seconds to import
+        for path in given["data"]:
+            list_files(Path(path))  # raises where there is nothing to read
+        print(f"Training on {', '.join(given['data'])} into {given['output']}.", flush=True)
+    from punctuation_restoration.training import train
+
+    try:
+        train(**given)
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt(
+            f"The same command resumes from the newest checkpoint in {given['output']}."
+        ) from stop
