@@ -37,7 +37,7 @@ from .layouts import (
     times_in,
     value_at,
 )
-from .speech import Line, Span, Speech, SpeechBuilder, TimedSpan, letters, spliced
+from .speech import Line, Speech, SpeechBuilder, TimedSpan, letters, spliced
 
 Speaker = str | int | float | None
 Way = tuple[str | int, ...]  # keys, attributes and numbers that lead to a value
@@ -235,7 +235,6 @@ class Text:
     way: Way
     part: Part
     line: Any = None  # once it was said
-    starts: int = 0  # in the text of the speech, before a blank
 
 
 @dataclass(slots=True)
@@ -393,11 +392,11 @@ class _Reader:
             above = text.way[: layer.n_above]
             timed = text.part.timed
             time = (timed and timed.times) or (None, None)
-            text.starts = self.builder.length
             text.line = self._line(text, layer.layout)
             self.builder.say(text.line, is_word, goes_on, time)
         self.said = texts
-        self._tell([(text, text.line.span) for text in texts], texts)
+        lines = [text.line for text in texts]
+        self._tell(texts, lines, lines)
 
     def _line(self, text: Text, layout: Layout) -> Line:
         """A text, and what in it is not said. A word with blanks in it is read like a line."""
@@ -421,33 +420,32 @@ class _Reader:
 
         said = {way: list(texts) for way, texts in itertools.groupby(self.said, key=place)}
         for way, group in itertools.groupby(layer.texts, key=place):
-            texts, originals = list(group), said.get(way, self.said)
+            texts = list(group)
+            originals = [text.line for text in said.get(way, self.said)]
             lines = [self._line(text, layer.layout) for text in texts]
-            if self.builder.repeat(lines, [text.line for text in originals]):
-                spans = [line.span for line in lines]
-                self._tell(list(zip(texts, spans, strict=True)), originals)
+            if self.builder.repeat(lines, originals):
+                self._tell(texts, lines, originals)
             elif layer.pattern not in self.second and any(text.string.strip() for text in texts):
                 problem = "it does not spell what is said elsewhere; it gets no marks"
                 self._warn(texts[0].way[: layer.n_above + 1 or None], problem)
 
-    def _tell(self, told: list[tuple[Text, Span]], originals: list[Text]) -> None:
-        """Note times and speakers of texts that are at these places, where they tell more than what was read."""
-        told = [(text, span) for text, span in told if span[0] < span[1]]
-        start, end = originals[0].starts, originals[-1].line.span[1]
+    def _tell(self, texts: list[Text], lines: list[Line], originals: list[Line]) -> None:
+        """Note times and speakers of texts, said in these lines, where they tell more than what was read."""
+        told = [(text.part, line) for text, line in zip(texts, lines, strict=True) if line.said]
+        start, end = originals[0].start, originals[-1].span[1]
         _refine(self.speech.spans, self._spans(told), start, end)
         speakers: list[tuple[int, Speaker]] = []
-        for text, span in told:
-            speaker = text.part.speaker
+        for part, line in told:
+            speaker = part.speaker
             if speaker is not None and speaker not in [one for _, one in speakers[-1:]]:
-                speakers.append((text.starts if text.line else span[0], speaker))
-        are_copies = told and told[0][0].line is None
-        shows_turns = any(one.begins_turn for text in originals for one in text.line.hidden)
-        if not (are_copies and shows_turns):
+                speakers.append((line.start, speaker))
+        shows_turns = any(one.begins_turn for line in originals for one in line.hidden)
+        if lines is originals or not shows_turns:
             _refine(self.speakers, speakers, start, end)
 
-    def _spans(self, told: list[tuple[Text, Span]]) -> list[TimedSpan]:
-        """When texts were said that are at these places. WhisperX has no times for numerals."""
-        timed = [(text.part.timed, span) for text, span in told]
+    def _spans(self, told: list[tuple[Part, Line]]) -> list[TimedSpan]:
+        """When these lines were said. WhisperX has no times for numerals."""
+        timed = [(part.timed, line.span) for part, line in told]
         above = {part.above.timed for part, _ in timed if part and part.above}
         spans: list[TimedSpan] = []
         for part, group in itertools.groupby(timed, key=itemgetter(0)):

@@ -83,6 +83,7 @@ class Line:
     runs: Sequence[Run]
     hidden: Sequence[Hidden]  # what is not said
     said: list[Run] = field(default_factory=list)  # where its parts are in the text of the speech
+    start: int = 0  # in that text: before the blank that parts it from what was said before
 
     @classmethod
     def of(cls, text: str, source_start: int, hidden: Sequence[Hidden]) -> "Line":
@@ -196,7 +197,7 @@ class SpeechBuilder:
         Words apart as well, but for Han and kana, which are written without blanks, signs that close, and what
         `continues` the word before it. `time` is that of the sounds.
         """
-        done = 0
+        done, line.start = 0, self.length
         unsaid = [one for one in line.hidden if not one.read]
         for one in [*unsaid, Hidden(len(line.text), len(line.text), "")]:
             text = line.text[done : one.start]
@@ -248,6 +249,7 @@ class SpeechBuilder:
         ):
             indices = [index for _, index, _ in group]
             self._place(line, indices[0], indices[-1] + 1, indices[0] + shift)
+            line.start = line.span[0]
         return True
 
     def _paired(
