@@ -41,7 +41,8 @@ def written_casings(words: Sequence[str], begins: Array) -> Array:
         begins: (n_words,) of bool, whether each begins a sentence.
     """
     shapes = np.array([_shape_of(word) for word in words], dtype=np.uint8)
-    has_letter, has_capital = shapes != UNKNOWN, (shapes != UNKNOWN) & (shapes != AS_IS)
+    has_letter = shapes != UNKNOWN
+    has_capital = has_letter & (shapes != AS_IS)
     is_i = [_I.fullmatch(word) is not None for word in words]
     inside = ~begins & ~np.array(is_i, dtype=bool)
     starts, n_capitals = has_capital[begins & has_letter], np.count_nonzero(has_capital & inside)

@@ -314,7 +314,7 @@ def slot_config(
             from_model = vars(config)
     except (OSError, ValueError):  # a tokenizer without a model
         pass
-    labels = recipe.model if "labels" in recipe.model else from_model
-    fields = {key: from_model[key] for key in WORD_KEYS if key in from_model}
-    fields |= {key: labels[key] for key in LABEL_KEYS if key in labels}
+    fields = {key: from_model[key] for key in (*WORD_KEYS, *LABEL_KEYS) if key in from_model}
+    if "labels" in recipe.model:
+        fields |= {key: recipe.model.get(key) for key in LABEL_KEYS}
     return PunctuationRestorationConfig(**fields)

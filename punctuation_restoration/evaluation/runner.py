@@ -46,7 +46,7 @@ def evaluate_examples(
     are, with `"n_words"`, the number of words whose letters the reference tells.
     """
     documents = []
-    decided = []  # of each word its score, whether its label is right, and whether that is a mark
+    decided = []  # of the units the scores, whether their labels are right, and whether these are marks
     letters = np.zeros(4, dtype=np.int64)
     items: Iterable[Any] = (example.text for example in examples)
     if with_marks:
@@ -59,19 +59,19 @@ def evaluate_examples(
             example.labels, predicted, label_set.names, ends_text=example.ends_text
         )
         documents.append(counts)
-        for wanted, label, score in zip(example.labels, predicted, scores, strict=True):
-            if not np.isnan(score):
-                decided.append((score, wanted == label, label != label_set.names[0]))
+        labels = np.array(predicted)
+        decided.append((scores, labels == example.labels, labels != label_set.names[0]))
         capitals = [edit for edit in result["edits"] if edit["source"] == "truecase"]
         text = edited(example.text, capitals)  # letter for letter: units are where they were
         for (lower, _, _, cased), (start, end) in zip(example.units, example.spans, strict=True):
             if cased is not None:
                 written = text[start:end]
                 letters += (written == cased != lower, cased != lower, written != lower, True)
-    all_words = np.array(decided).reshape(-1, 3).T
+    scores, is_right, is_mark = map(np.concatenate, zip(*decided, strict=True))
+    has_score = ~np.isnan(scores)
     calibration = {
-        "all_words": count_reliability(*all_words[:2]),
-        "marks": count_reliability(*all_words[:2, all_words[2] > 0]),
+        decisions: count_reliability(scores[kept], is_right[kept])
+        for decisions, kept in (("all_words", has_score), ("marks", has_score & is_mark))
     }
     casing = {"n_words": int(letters[3]), **mark_score(letters[:3])}
     return {**evaluated(label_set.names, documents, calibration), "casing": casing}

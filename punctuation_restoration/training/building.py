@@ -100,8 +100,8 @@ def with_labels(
     for label in config.labels:
         name, written = label["name"], (label["before"], label["after"])
         meant = old.mark_labels.get("".join(written)[-1:]) or old.label_names[0]
-        source = old.labels[old.label_names.index(name if name in old.label_names else meant)]
-        rows.append(old.labels.index(source))
+        rows.append(old.label2id[name if name in old.label2id else meant])
+        source = old.labels[rows[-1]]
         is_old = name == source["name"] or written == (source["before"], source["after"])
         shifts.append(0.0 if is_old else math.log(FIRST_ODDS))
     grown = copy.deepcopy(model)
@@ -177,20 +177,20 @@ def set_dropout(model: Any, share: float | None) -> None:
     None is 0.1 where the encoder has any dropout. Elsewhere a share above 0 is a `ValueError`: it would do nothing.
     With 0 the head has none either.
     """
-    drops = []
+    has_any = False
     # Some encoders call the function, with a share of their own or of their configuration.
     for name, holder in (*model.encoder.named_modules(), ("", model.encoder.config)):
         for key, value in vars(holder).items():
             if isinstance(value, float) and (key == "p" or "dropout" in key):
-                drops.append((holder, key, bool(ATTENTION.search(f"{name}.{key}"))))
-    if share and not any(key == "p" and not is_attention for _, key, is_attention in drops):
+                is_attention = ATTENTION.search(f"{name}.{key}")
+                has_any |= key == "p" and not is_attention
+                hidden = DROPOUT if share is None else share
+                setattr(holder, key, 0.0 if is_attention else hidden)
+    if share and not has_any:
         kind = type(model.encoder).__name__
         raise ValueError(
             f"Expected an encoder with dropout for dropout {share}, {kind} has none. Leave it out, and regularise by "
             "label smoothing or a recipe's augmentation."
         )
-    for holder, key, is_attention in drops:
-        hidden = DROPOUT if share is None else share
-        setattr(holder, key, 0.0 if is_attention else hidden)
     if share == 0:
         model.classifier.dropout.p = 0.0
