@@ -48,11 +48,16 @@ def prepared_shard(made: Any, out: Path, tokenizer: str, n_processes: int = 1) -
     return open_shard(first_shard(prepare(made, out, tokenizer, n_processes)))
 
 
+def converter_of(model: str) -> Converter:
+    tokenizer, config = AutoTokenizer.from_pretrained(model), AutoConfig.from_pretrained(model)
+    return Converter(tokenizer, config, build_recipe({"name": "r", "sources": []}))
+
+
 def test_words_pieces_and_labels_are_those_of_serving(tmp_path: Path, tiny_checkpoint: str) -> None:
     write_documents(tmp_path / "talks.jsonl", [TEXT + "Hello, 大家你好！我们今天是不是在北京？ Saya."])
     shard = prepared_shard(recipe(tmp_path, validation=0.0), tmp_path / "out", tiny_checkpoint)
     assert shard["labels"][:10].tolist() == [1, 0, 0, 0, 2, 0, 0, 0, 0, 3]
-    converter = Converter(AutoTokenizer.from_pretrained(tiny_checkpoint), AutoConfig.from_pretrained(tiny_checkpoint))
+    converter = converter_of(tiny_checkpoint)
     pieces = converter.slots.pieces(["Hello", "you", "are", "the", "best"])
     assert shard["piece_counts"][:5].tolist() == [len(word) for word in pieces]
     assert shard["piece_ids"][: sum(map(len, pieces))].tolist() == [piece for word in pieces for piece in word]
@@ -136,7 +141,7 @@ def test_label_files(tmp_path: Path, tiny_checkpoint: str) -> None:
     rows = "Hello,\tCOMMA\nit\tO\n's\tO\nthe\tO\nU.S.\tPERIOD\n大\tCOMMA\n家\tCOMMA\n...\tPERIOD\n"
     rows += "你好。\tPERIOD\n—\tO\nend?\tQUESTION\n"
     (tmp_path / "marks.tsv").write_text(rows, encoding="utf-8")
-    converter = Converter(AutoTokenizer.from_pretrained(tiny_checkpoint), AutoConfig.from_pretrained(tiny_checkpoint))
+    converter = converter_of(tiny_checkpoint)
     (document,) = read_documents(tmp_path / "marks.tsv")
     words, labels = converter.words_and_labels(document, "en")
     assert words == ["Hello", "it's", "the", "U.S", "大", "家", "你好", "end"]

@@ -83,8 +83,8 @@ def test_labels_of_another_model_are_not_mixed_in(prepared, soft, tiny_checkpoin
 
 
 def test_batches_carry_what_was_said_of_their_words(soft, prepared, tiny_tokenizer, tiny_config):
-    sampling, of_shard = Sampling(lengths={48: 1.0}, utterances=0.3), TeacherLabels(soft, NAMES).of_shard
-    sampler = WindowSampler(read_index(prepared), sampling, 200, 5, teacher_labels=of_shard)
+    sampling, teacher = Sampling(lengths={48: 1.0}, utterances=0.3), TeacherLabels(soft, NAMES)
+    sampler = WindowSampler(read_index(prepared), sampling, 200, 5, teacher=teacher)
     collator = WindowCollator(SlotEncoder(tiny_tokenizer, tiny_config))
     for plan in map(sampler.plan, range(12)):
         windows = [sampler.cut(plan, row) for row in range(len(plan))]

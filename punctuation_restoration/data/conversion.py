@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
 
@@ -46,7 +46,7 @@ class Converter:
 
     tokenizer: Any  # the encoder's
     config: Any  # a `PunctuationRestorationConfig`: its labels, marks and casing
-    recipe: Recipe = field(default_factory=lambda: Recipe(name="default", sources=()))
+    recipe: Recipe
 
     def __post_init__(self) -> None:
         self.leak_check = LeakCheck(self.recipe.leak_check) if self.recipe.leak_check else None

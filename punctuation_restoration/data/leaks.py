@@ -10,7 +10,6 @@ Tables of sentences (a .tsv file with a column `sentence`) are too short for tha
 """
 
 import csv
-import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -37,7 +36,7 @@ class LeakCheck:
     def __init__(self, paths: Iterable[str | Path]):
         self.stretches: set[str] = set()
         sentences: set[str] = set()
-        for file in itertools.chain.from_iterable(list_files(Path(path)) for path in paths):
+        for file in (file for path in paths for file in list_files(Path(path))):
             if own_sentences := table_sentences(file):
                 sentences.update(map(letters_of, own_sentences))
                 continue

@@ -130,7 +130,6 @@ def prepare(
             "pieces": shards.hash_of_pieces(pieces),
             "labels": config.labels,
             **{key: getattr(config, key) for key in WORD_KEYS},
-            "languages": sorted({row["language"] for row in rows}),
             "made_from": made_from(recipe, tokenizer),
             # A tokenizer may have more pieces than its encoder has rows; what counts is which ones the data use.
             "n_vocabulary": max(

@@ -3,7 +3,7 @@
 Nothing is remembered between steps: a run resumes from its step number, and processes divide the rows of a step.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.shards import Array, Index, Words, WordStream
+from punctuation_restoration.data.teacher_labels import TeacherLabels
 from punctuation_restoration.pipeline.conventions import stop_labels
 
 # Where windows begin or end: the shares of a `Sampling`, by name. All others begin anywhere.
@@ -55,8 +56,7 @@ class WindowSampler:
     pieces_per_step: int  # all processes and accumulated batches together
     seed: int  # of the whole run
     n_steps: int = 1  # planned for the whole run, for `max_passes`
-    # A model's probabilities of the labels of a shard's words, (n_words, M) float16, or None.
-    teacher_labels: Callable[[Path], Array | None] = lambda path: None
+    teacher: TeacherLabels | None = None  # another model's probabilities of the labels
 
     def __post_init__(self) -> None:
         self.is_stop = np.array(stop_labels(self.index["labels"]))  # (M,)
@@ -67,7 +67,8 @@ class WindowSampler:
         for row in sorted(self.index["sources"], key=itemgetter("language")):
             for shard in row["splits"]["train"]["shards"]:
                 path = Path(shard["file"])
-                self.streams.append(WordStream(path, self.teacher_labels(path)))
+                told = self.teacher.of_shard(path) if self.teacher else None
+                self.streams.append(WordStream(path, told))
                 weighted_words.append(row["weight"] * shard["n_words"])
                 of_stream.append(row["language"])
         languages = np.array(of_stream)

@@ -71,7 +71,7 @@ def batch_source(
         settings.pieces_per_batch * settings.accumulate * state.num_processes,
         settings.seed,
         settings.max_steps or 1,
-        *([teacher.of_shard] if teacher else []),
+        teacher,
     )
     if teacher and not any(stream.all.teacher_labels.any() for stream in sampler.streams):
         raise ValueError(

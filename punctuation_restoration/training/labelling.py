@@ -46,11 +46,11 @@ def write_probabilities(
             path = Path(shard["file"])
             arrays = shards.open_shard(path)
             sizes = np.diff(shards.document_borders(arrays))[:, 0]  # in words
-            is_new = np.array([key not in known for key in shards.document_keys(arrays)])
-            bar.update(int(sizes[~is_new].sum()))
-            new = np.flatnonzero(is_new)
+            new = np.flatnonzero([key not in known for key in shards.document_keys(arrays)])
+            bar.update(len(arrays["labels"]) - int(sizes[new].sum()))
             parts = np.cumsum(sizes[new]) // WORDS_PER_PART  # the part of each document
-            for documents in (new[parts == part] for part in np.unique(parts)):
+            for part in np.unique(parts):
+                documents = new[parts == part]
                 probabilities = document_probabilities(model, slots, path, documents.tolist())
                 starts = np.cumsum([0, *sizes[documents]])
                 number = len(list(out.glob(PARTS)))
