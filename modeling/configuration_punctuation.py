@@ -43,8 +43,6 @@ USUAL_SIGNS = {
 
 # How a word is written in the middle of a sentence: unchanged, `Monday`, `NASA`, `iPhone`.
 CASINGS = ("as-is", "capital", "upper", "mixed")
-# How words are shown to the encoder: data prepared in one way are no use to a model that reads in another.
-WORD_KEYS = ("words_alone",)
 
 # Fields of earlier versions, with the value that is now the only one.
 SETTLED = {

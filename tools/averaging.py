@@ -14,12 +14,11 @@ from pathlib import Path
 from transformers import AutoTokenizer
 
 from punctuation_restoration.export import check_place
-from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 from punctuation_restoration.training.building import load_own_model, with_labels
 from punctuation_restoration.whole_files import written_whole
 
 # Where these differ, weights of the same shapes mean different things.
-READING = ("labels", *WORD_KEYS)
+READING = ("labels", "words_alone")
 HEAD = "classifier.casings."
 
 

@@ -41,7 +41,6 @@ from punctuation_restoration.data.recipe import (
 from punctuation_restoration.data.shards import PackedDocument
 from punctuation_restoration.modeling.configuration_punctuation import (
     DEFAULT_LABELS,
-    WORD_KEYS,
     PunctuationRestorationConfig,
 )
 from punctuation_restoration.pipeline.casing import MIXED, casing_of
@@ -129,7 +128,7 @@ def prepare(
             "tokenizer": tokenizer,
             "pieces": shards.hash_of_pieces(pieces),
             "labels": config.labels,
-            **{key: getattr(config, key) for key in WORD_KEYS},
+            "words_alone": config.words_alone,
             "made_from": made_from(recipe, tokenizer),
             # A tokenizer may have more pieces than its encoder has rows; what counts is which ones the data use.
             "n_vocabulary": max(
@@ -313,7 +312,7 @@ def slot_config(
             from_model = vars(config)
     except (OSError, ValueError):  # a tokenizer without a model
         pass
-    fields = {key: from_model[key] for key in (*WORD_KEYS, *LABEL_KEYS) if key in from_model}
+    fields = {key: from_model[key] for key in ("words_alone", *LABEL_KEYS) if key in from_model}
     if "labels" in recipe.model:
         fields |= {key: recipe.model.get(key) for key in LABEL_KEYS}
     return PunctuationRestorationConfig(**fields)

@@ -28,7 +28,6 @@ from safetensors.torch import load_file  # maps a file, which safetensors.numpy 
 from punctuation_restoration.data.casings import UNKNOWN
 from punctuation_restoration.data.readers import INDEX_NAME, hash_id
 from punctuation_restoration.data.recipe import distinct_names
-from punctuation_restoration.modeling.configuration_punctuation import WORD_KEYS
 from punctuation_restoration.pipeline.segmentation import SIMPLIFIED
 from punctuation_restoration.whole_files import write_whole, written_whole
 
@@ -258,18 +257,17 @@ def check_same_words(index: Index, config: Any, name: str = "MODEL") -> None:
             f"`punctuation-restoration prepare --tokenizer {name}`, or give the model the labels of the data with "
             "--labels FILE."
         )
-    for key in WORD_KEYS:
-        wanted = getattr(config, key)
-        if wanted != index[key]:
-            raise ValueError(
-                f"Expected data with {key}={wanted}, got {index[key]}. Prepare it with --tokenizer {name}."
-            )
+    if config.words_alone != index["words_alone"]:
+        raise ValueError(
+            f"Expected data with words_alone={config.words_alone}, got {index['words_alone']}. Prepare it with "
+            f"--tokenizer {name}."
+        )
 
 
 def read_index(*folders: str | Path) -> Index:
     """Read the index of prepared folders, as if they were one; a `ValueError` if one has none, or they do not fit."""
     indexes = [_read_one_index(Path(folder)) for folder in folders]
-    for key in ("labels", "pieces", *WORD_KEYS):
+    for key in ("labels", "pieces", "words_alone"):
         if any(index.get(key) != indexes[0].get(key) for index in indexes):
             raise ValueError(
                 f"Expected prepared data with the same {key}, those in {', '.join(map(str, folders))} differ. Prepare "
@@ -296,7 +294,7 @@ def _read_one_index(folder: Path) -> Index:
         index: Index = json.loads((folder / INDEX_NAME).read_text(encoding="utf-8"))
         for _, shard in split_shards(index):
             shard["file"] = str(folder / shard["file"])
-        if missing := {"labels", "n_vocabulary", *WORD_KEYS} - index.keys():
+        if missing := {"labels", "n_vocabulary", "words_alone"} - index.keys():
             raise ValueError(f"it lacks {sorted(missing)}")
         return index
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
