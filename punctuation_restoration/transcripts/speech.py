@@ -82,8 +82,10 @@ class Line:
     text: str
     runs: Sequence[Run]
     hidden: Sequence[Hidden]  # what is not said
-    said: list[Run] = field(default_factory=list)  # where its parts are in the text of the speech
-    start: int = 0  # in that text: before the blank that parts it from what was said before
+    # Once it is said, or known for a copy: runs from the text of the speech to this line, and where it begins in that
+    # text, before the blank that parts it from what was said before.
+    said: list[Run] = field(default_factory=list)
+    start: int = 0
 
     @classmethod
     def of(cls, text: str, source_start: int, hidden: Sequence[Hidden]) -> "Line":
