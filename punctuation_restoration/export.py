@@ -201,6 +201,8 @@ def _forget_this_machine(path: Path) -> None:
     """Remove from a configuration, and from those inside it, where and how it was loaded."""
     kept = json.loads(
         path.read_text(encoding="utf-8"),
-        object_pairs_hook=lambda pairs: {key: own for key, own in pairs if key not in LOCAL_KEYS},
+        object_pairs_hook=lambda pairs: {
+            key: value for key, value in pairs if key not in LOCAL_KEYS
+        },
     )
     path.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -108,7 +108,9 @@ class Recipe:
     def __post_init__(self) -> None:
         sampling, changes = self.sampling, self.augmentation
         names = sorted(source.name for source in self.sources)
-        held_out: list[Any] = [(own.validation, own.test) for own in resolved_sources(self)]
+        held_out: list[Any] = [
+            (source.validation, source.test) for source in resolved_sources(self)
+        ]
         outside = {
             name: number
             for name, number in {**asdict(sampling), **asdict(changes)}.items()

@@ -67,8 +67,8 @@ class WindowSampler:
         for row in sorted(self.index["sources"], key=itemgetter("language")):
             for shard in row["splits"]["train"]["shards"]:
                 path = Path(shard["file"])
-                told = self.teacher.of_shard(path) if self.teacher else None
-                self.streams.append(WordStream(path, told))
+                probabilities = self.teacher.of_shard(path) if self.teacher else None
+                self.streams.append(WordStream(path, probabilities))
                 weighted_words.append(row["weight"] * shard["n_words"])
                 of_stream.append(row["language"])
         languages = np.array(of_stream)

@@ -52,11 +52,11 @@ class TeacherLabels:
     def of_shard(self, path: str | Path) -> Array:
         """Those of the words of a shard, (n_words, M) float16; zeros where the model has not labelled a document."""
         arrays = open_shard(path)
-        found = np.zeros((len(arrays["labels"]), self.n_labels), dtype=np.float16)
+        probabilities = np.zeros((len(arrays["labels"]), self.n_labels), dtype=np.float16)
         for (first, end), key in zip(document_borders(arrays), document_keys(arrays), strict=True):
             if key in self.documents:
-                found[first:end] = self.documents[key]
-        return found
+                probabilities[first:end] = self.documents[key]
+        return probabilities
 
 
 def claimed_folder(out: Path, about: Mapping[str, Any]) -> TeacherLabels:
@@ -64,10 +64,10 @@ def claimed_folder(out: Path, about: Mapping[str, Any]) -> TeacherLabels:
     path = out / MODEL_FILE
     if not path.is_file():
         write_whole(path, json.dumps(about, ensure_ascii=False, indent=1).encode())
-    there = TeacherLabels(out, about["labels"])
-    if there.weights != about["weights"]:
+    labels = TeacherLabels(out, about["labels"])
+    if labels.weights != about["weights"]:
         raise ValueError(
-            f"Expected {out} to hold labels of {about['model']}, it holds those of other weights ({there.model}). "
+            f"Expected {out} to hold labels of {about['model']}, it holds those of other weights ({labels.model}). "
             "Choose another --output."
         )
-    return there
+    return labels

@@ -70,11 +70,11 @@ def held_out_of_recipe(recipe: Path, names: Sequence[str], label_set: LabelSet) 
     these are characters, so there are fewer marks for each. A `ValueError` if the recipe lacks a source, or a text
     cannot be read.
     """
-    made = load_recipe(recipe)
-    sources = {source.name: source for source in resolved_sources(made)}
+    loaded = load_recipe(recipe)
+    sources = {source.name: source for source in resolved_sources(loaded)}
     if missing := sorted(set(names) - set(sources)):
         raise ValueError(
-            f"Expected the sources {missing} in recipe {made.name!r}, which has none. Choose --recipe."
+            f"Expected the sources {missing} in recipe {loaded.name!r}, which has none. Choose --recipe."
         )
     examples = []
     for source in (sources[name] for name in names):

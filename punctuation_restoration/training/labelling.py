@@ -73,5 +73,5 @@ def document_probabilities(
     kind, windows = model.device.type, source_windows(path, slots, documents=documents)
     # Two digits of a probability are enough to learn from.
     with torch.autocast(kind, torch.bfloat16, enabled=choose_format("auto", kind) == "bf16"):
-        found = read_windows(model, slots, windows)
-    return np.concatenate([found[number].probabilities for number in range(len(windows))])
+        readings = read_windows(model, slots, windows)
+    return np.concatenate([readings[number].probabilities for number in range(len(windows))])

@@ -187,8 +187,8 @@ class TrainingRun:
     def _keep_row(self, row: Row) -> None:
         """Keep a row of numbers in the log, beside how far the run is."""
         state = self.state
-        far = {"step": state.step, "words": state.n_words, "pieces": state.n_pieces}
-        self.report.keep({**far, "minutes": state.seconds / 60, **row})
+        progress = {"step": state.step, "words": state.n_words, "pieces": state.n_pieces}
+        self.report.keep({**progress, "minutes": state.seconds / 60, **row})
 
     def _save_tuned(self, name: str) -> None:
         """Write the model as it was read last, with the temperature and the thresholds that suit it."""
@@ -212,7 +212,7 @@ class TrainingRun:
         started, first_step = time.perf_counter() - state.seconds, state.step
         losses: list[Tensor] = []  # of this process, since the last line of progress
         n_workers = n_workers_beside(self.accelerator.device, self.accelerator.num_processes)
-        told = settings.log_every, settings.evaluate_every, settings.checkpoint_every
+        intervals = settings.log_every, settings.evaluate_every, settings.checkpoint_every
         self.prepared.train()  # transformers gives loaded models ready to serve, without dropout
         with self.report.bar(first_step, settings.max_steps) as bar:
             for batches in read_ahead(self.source, first_step, settings.max_steps, n_workers):
@@ -228,7 +228,7 @@ class TrainingRun:
                 state.step += 1
                 bar.update()
                 is_first = state.step == first_step + 1  # which tells how long all will take
-                logs, evaluates, saves = (state.step % every == 0 for every in told)
+                logs, evaluates, saves = (state.step % every == 0 for every in intervals)
                 if not (is_first or logs or evaluates or saves or state.step == settings.max_steps):
                     continue
                 loss = self._settle(losses)
@@ -308,11 +308,11 @@ class TrainingRun:
     def _loss(self, batch: Batch) -> Tensor:
         """Summed loss over the scored slots of one batch."""
         device = self.accelerator.device
-        there = {name: tensor.to(device, non_blocking=True) for name, tensor in batch.items()}
-        inputs = {name: there.pop(name) for name in INPUTS}
+        tensors = {name: tensor.to(device, non_blocking=True) for name, tensor in batch.items()}
+        inputs = {name: tensors.pop(name) for name in INPUTS}
         with self.accelerator.autocast():
             outputs = self.prepared(**inputs)
-        return total_loss(outputs.logits, outputs.casing_logits, self.settings, **there)
+        return total_loss(outputs.logits, outputs.casing_logits, self.settings, **tensors)
 
     def _summed(self, values: Any) -> Tensor:
         """The sum over all processes of a tensor, or of numbers."""

@@ -93,14 +93,14 @@ def settings_of(given: Mapping[str, Any], recipe: Recipe) -> TrainingSettings:
     """Settings from the recipe, overruled by those given; a `ValueError` for an unknown key or a wrong value."""
     from_model = {key: value for key, value in recipe.model.items() if key in MODEL_KEYS}
     chosen = {**from_model, **recipe.training, **given}
-    told = {key: value for key, value in chosen.items() if value is not None}
-    settings = checked(TrainingSettings, told, "the training settings")
-    for own in fields(TrainingSettings):
-        value, (least, most) = getattr(settings, own.name), own.metadata["range"]
+    values = {key: value for key, value in chosen.items() if value is not None}
+    settings = checked(TrainingSettings, values, "the training settings")
+    for declared in fields(TrainingSettings):
+        value, (least, most) = getattr(settings, declared.name), declared.metadata["range"]
         if isinstance(value, int | float) and not least <= value <= most:
             allowed = f"of {least:g} or more" if most == inf else f"from {least:g} to {most:g}"
             raise ValueError(
-                f"Expected {own.name} {allowed}, got {value}. Change it in the recipe or the command."
+                f"Expected {declared.name} {allowed}, got {value}. Change it in the recipe or the command."
             )
     return settings
 

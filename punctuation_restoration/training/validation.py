@@ -106,8 +106,8 @@ class Validation:
     def read(self, model: Any) -> Reading | None:
         """What a model says of the words, all processes together; None without any."""
         run, was_training = PartialState(), model.training
-        own = slice(run.process_index, None, run.num_processes)
-        read = read_windows(model.eval(), self.slots, self.windows, own)
+        batches = slice(run.process_index, None, run.num_processes)
+        read = read_windows(model.eval(), self.slots, self.windows, batches)
         model.train(was_training)
         parts = gather_object(list(read.values()))
         return Reading(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
@@ -122,8 +122,8 @@ def f1_of(true: Array, predicted: Array) -> float:
 
 def mean_f1(reading: Reading, true: Array, predicted: Array) -> float:
     """The mean F1 of all languages, in points of 100, of labels (n,) of what was read."""
-    languages = [reading.languages == language for language in np.unique(reading.languages)]
-    return float(np.mean([f1_of(true[own], predicted[own]) for own in languages]))
+    masks = [reading.languages == language for language in np.unique(reading.languages)]
+    return float(np.mean([f1_of(true[mask], predicted[mask]) for mask in masks]))
 
 
 def scores_of(reading: Reading | None, names: Sequence[str]) -> Scores:
@@ -137,8 +137,8 @@ def scores_of(reading: Reading | None, names: Sequence[str]) -> Scores:
         return scores
     likeliest = reading.probabilities.argmax(-1)
     for language in np.unique(reading.languages).tolist():
-        own = reading.languages == language
-        true, predicted = reading.labels[own], likeliest[own]
+        mask = reading.languages == language
+        true, predicted = reading.labels[mask], likeliest[mask]
         row = {"f1": f1_of(true, predicted), "n_words": len(true)}
         for label, name in enumerate(names[1:], 1):
             row[name] = f1_of(true == label, predicted == label)
@@ -206,15 +206,15 @@ def windows_to_evaluate(folder: str, tokenizer: Any, config: Any) -> list[CutWin
 
 @torch.no_grad()
 def read_windows(
-    model: Any, slots: Any, windows: Sequence[CutWindow], own: slice = slice(None)
+    model: Any, slots: Any, windows: Sequence[CutWindow], batches: slice = slice(None)
 ) -> dict[int, Reading]:
     """What a model says of the words of each window that are scored, by the number of the window.
 
-    Windows of like length are read together; `own` says which batches this process reads.
+    Windows of like length are read together; `batches` says which of them this process reads.
     """
-    collator, found = WindowCollator(slots), {}
+    collator, readings = WindowCollator(slots), {}
     n_pieces = [2 + len(window.words.piece_ids) for window in windows]
-    for batch in list(batches_by_length(n_pieces, None, BATCH_PIECES))[own]:
+    for batch in list(batches_by_length(n_pieces, None, BATCH_PIECES))[batches]:
         inputs = collator([windows[number] for number in batch])
         labels = inputs.pop("labels")
         true = chosen = torch.full_like(labels, NOT_SCORED)  # casings
@@ -227,8 +227,8 @@ def read_windows(
         for row, number in enumerate(batch):
             scored = labels[row] != NOT_SCORED
             languages = np.full(int(scored.sum()), windows[number].language)
-            found[number] = Reading(languages, *(tensor[row][scored].numpy() for tensor in rows))
-    return found
+            readings[number] = Reading(languages, *(tensor[row][scored].numpy() for tensor in rows))
+    return readings
 
 
 def best_temperature(*sets: tuple[Array, Array]) -> float:
