@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 OTHERS = ("tests", "tools", "examples")  # not the product
-MOST_NODES = 97_800  # to fall to 97,000
+MOST_NODES = 97_000
 MOST_A_LINE = 11  # over all
 MOST_A_LINE_OF_A_FILE = 14  # in files of more than 20 lines of code
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
