@@ -11,13 +11,16 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import MODEL_MAPPING, PreTrainedModel
+from transformers import PreTrainedModel
 
 SCALE = "_scale"  # follows the name of a matrix
 
 
 def without_pooler(encoder_config: Any) -> dict[str, bool]:
     """Arguments that leave out the weights for the pooled state of the first piece, which is never used."""
+    # Not at the top: transformers' table imports our model, which imports this module.
+    from transformers import MODEL_MAPPING
+
     encoder_class: Any = MODEL_MAPPING.get(
         type(encoder_config), None
     )  # None where its code comes from the Hub

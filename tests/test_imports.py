@@ -9,6 +9,9 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from transformers.models.auto import configuration_auto, modeling_auto
+
+from punctuation_restoration.registration import OURS as REGISTERED
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted([*ROOT.glob("pipeline/*.py"), *ROOT.glob("modeling/*.py")])
@@ -49,6 +52,16 @@ def test_imports_are_those_that_the_hub_can_copy(path):
 
 def test_what_the_library_imports_is_declared():
     assert not {path: found for path in LIBRARY if (found := _undeclared(path, "train", "evaluate", "fast"))}
+
+
+def test_each_module_may_be_imported_first():
+    """The tables of transformers import what is registered there; what that needs may not wait for the tables."""
+    tables = {*dir(configuration_auto), *dir(modeling_auto)}
+    registered = {name.split(".")[-1] for name in REGISTERED.values()}
+    for path in FILES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module == "transformers" and path.stem not in registered:
+                assert not tables & {alias.name for alias in node.names}, f"{path.name} cannot be imported first"
 
 
 @pytest.mark.parametrize("folder", ["modeling", "pipeline"])
