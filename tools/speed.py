@@ -64,7 +64,7 @@ def spoken_text(n_words: int) -> str:
 def measure(args: argparse.Namespace) -> dict[str, Any]:
     """Everything about every system."""
     rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in args.systems}
-    environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads), "OMP_WAIT_POLICY": "passive"}
+    environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads)}
     with TemporaryDirectory() as folder:
         models = {name: DEFAULT_MODEL if name in LARGE else args.model for name in rounds}
         for name, model in models.items():
