@@ -41,10 +41,10 @@ def test_workers_restore_an_archive_although_one_of_them_is_killed(
     pa, pq = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     archive, output, killed = tmp_path / "archive", tmp_path / "output", list[int]()
     (archive / "deep").mkdir(parents=True)
-    texts: list[Any] = [*SENTENCES * 8, None, ""]
+    texts: list[Any] = [*SENTENCES * 4, None, ""]
     table = pa.table({"id": pa.array(range(len(texts)), pa.int16()), "text": texts, "tags": [["a"]] * len(texts)})
     for n in range(3):
-        pq.write_table(table, archive / f"{n}.parquet", row_group_size=200)
+        pq.write_table(table, archive / f"{n}.parquet", row_group_size=100)
     lines = [json.dumps({"text": text, "id": n, "sign": "\ud83d"}) for n, text in enumerate(texts)]
     lines += ["{broken", '{"id": 1e999, "text": "hello"}', '{"id": 7}']
     for n in range(3):
