@@ -81,12 +81,21 @@ def check_device(name: str | None) -> None:
 
 def cpu_has_bf16() -> bool:
     """Whether the processor computes in bf16."""
-    return any(map(torch.cpu.get_capabilities().get, ("avx512_bf16", "amx_bf16", "bf16")))
+    return _cpu_has("avx512_bf16", "amx_bf16", "bf16")
 
 
 def cpu_has_int8() -> bool:
     """Whether the processor multiplies whole numbers of 8 bits."""
-    return any(map(torch.cpu.get_capabilities().get, ("avx512_vnni", "avx_vnni", "amx_int8")))
+    return _cpu_has("avx512_vnni", "avx_vnni", "amx_int8")
+
+
+def _cpu_has(*instructions: str) -> bool:
+    """Whether the processor has one of them, by the names that Linux gives them."""
+    if hasattr(torch.cpu, "get_capabilities"):
+        return any(map(torch.cpu.get_capabilities().get, instructions))
+    # torch 2.8 does not tell.
+    listed = Path("/proc/cpuinfo")
+    return listed.exists() and not set(instructions).isdisjoint(listed.read_text().split())
 
 
 def _in_int8(model: Any) -> Any:

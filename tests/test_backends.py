@@ -66,9 +66,9 @@ def test_torch_computes_in_8_bits_nearly_the_same_and_leaves_the_model_as_it_is(
 
 
 def test_torch_computes_in_floats_where_the_processor_has_no_8_bits(tiny_model, monkeypatch):
-    monkeypatch.setattr("torch.cpu.get_capabilities", lambda: {"avx2": True, "avx512_vnni": True})
+    monkeypatch.setattr("torch.cpu.get_capabilities", lambda: {"avx2": True, "avx512_vnni": True}, raising=False)
     assert backends.cpu_has_int8()
-    monkeypatch.setattr("torch.cpu.get_capabilities", lambda: {"avx2": True, "avx512_vnni": False})
+    monkeypatch.setattr("torch.cpu.get_capabilities", lambda: {"avx2": True, "avx512_vnni": False}, raising=False)
     with pytest.warns(UserWarning, match="8-bit instructions"):
         compute = make_backend("torch-int8", tiny_model, PAD_ID)
     assert compute.args == (tiny_model,)
