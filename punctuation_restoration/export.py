@@ -77,11 +77,11 @@ def export(
     kept = earlier.read_text(encoding="utf-8") if earlier.is_file() else ""
     bits = stored_bits or config.stored_bits or 16
     with written_whole(output) as folder:
-        weights = {name: _in_16_bits(weight) for name, weight in restore.model.state_dict().items()}
+        weights = restore.model.state_dict() if bits == 16 else {}
         restore.save_pretrained(
             folder,
             stored_bits=8 if bits == 8 else None,
-            state_dict=weights if bits == 16 else None,
+            state_dict={name: _in_16_bits(weight) for name, weight in weights.items()} or None,
         )
         readme = own_readme(source) or written_card(
             read_origin(source),

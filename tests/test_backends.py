@@ -155,7 +155,7 @@ def test_a_file_beside_the_model_is_used_only_if_it_is_whole_and_its_weights_are
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["bert", "modernbert"])  # the others were tried by hand; each takes 4 s
+@pytest.mark.parametrize("kind", ["bert", "deberta-v2", "modernbert"])  # the others were tried by hand; each takes 4 s
 def test_other_encoders_give_with_onnx_what_they_give_with_torch(kind, tiny_tokenizer):
     config = PunctuationRestorationConfig(encoder_config=encoder_of(kind, tiny_tokenizer).config, max_window_pieces=64)
     model, scores = PunctuationRestorationModel(config).eval(), []

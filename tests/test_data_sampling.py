@@ -210,9 +210,9 @@ def test_a_word_longer_than_the_window_is_cut(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("n_workers", [0, 1])
+@pytest.mark.parametrize("n_workers", [0, 2])
 def test_batches_are_read_ahead_in_order_and_errors_come_through(index: dict[str, Any], n_workers: int) -> None:
-    """By a thread, or by a process as beside a GPU."""
+    """By a thread, or by processes as beside a GPU."""
     source = BatchSource(sampler(index), lambda cut: [1 / (8 - window.seed[1]) for window in cut])  # type: ignore[arg-type]
     found = read_ahead(source, 5, 12, n_workers)
     assert [next(found)[0][0] for _ in range(3)] == [1 / 3, 1 / 2, 1]

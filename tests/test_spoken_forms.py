@@ -86,7 +86,7 @@ def test_what_goes_on_and_on_is_read_once(words: str) -> None:  # a search that 
         begins = time.process_time()
         find_forms("", spoken)
         seconds.append(time.process_time() - begins)
-    assert seconds[1] < 30 * max(seconds[0], 0.01)  # eight times the words; 64 times as long if it were quadratic
+    assert seconds[1] < 30 * max(seconds[0], 0.0016)  # eight times the words; 64 times as long if it were quadratic
 
 
 def test_the_pipeline_puts_no_mark_into_a_form_unless_it_stands_there(tiny_pipeline) -> None:

@@ -240,10 +240,11 @@ def _rows(source: str, read: Iterable[tuple[Cue, list[Line]]], scrolls: bool) ->
     before = ""  # its text in the file
     for cue, lines in read:
         above = [row[-1][1] for row in rows]
+        shown_above = [line.text for line in above]
         said = [row for row in rows if _said_in(row[-1][1])]
         shown = source[cue.start : cue.end].strip()
         # Whisper's `--highlight_words` shows a line again with another word marked.
-        is_copy = shown != before and [one.text for one in above] == [one.text for one in lines]
+        is_copy = shown != before and shown_above == [line.text for line in lines]
         before = shown
         n_repeated = _n_repeated(_texts(above), _texts(lines)) if scrolls else 0
         repeated = said if is_copy else said[len(said) - n_repeated :]
@@ -258,9 +259,7 @@ def _rows(source: str, read: Iterable[tuple[Cue, list[Line]]], scrolls: bool) ->
             row = next(again, []) if _said_in(line) else []
             if row:
                 row.append((cue, line))
-            elif _said_in(line) or not (
-                repeated or (scrolls and line.text in [one.text for one in above])
-            ):
+            elif _said_in(line) or not (repeated or (scrolls and line.text in shown_above)):
                 rows.append([(cue, line)])
     yield from rows
 
