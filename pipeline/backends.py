@@ -140,6 +140,8 @@ def _session(source: str | bytes, n_threads: int, process: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = n_threads
     options.log_severity_level = 3
+    # Threads that wait actively keep the other batches of a call, and other programs, from the processor.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 

@@ -7,6 +7,7 @@ import itertools
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -234,24 +235,24 @@ class PunctuationRestorationPipeline(Pipeline):
         numbered = enumerate(items)
         while True:
             texts: list[list[Values]] = []  # their windows
-            n_ahead = 0  # windows, or their pieces where batches go by those
+            n_ahead = 0  # pieces
             for position, item in numbered:
                 try:
                     texts.append(list(self.preprocess(item, **of_windows)))
                 except (TypeError, ValueError) as error:
                     raise type(error)(f"Item {position}: {error}") from error
-                n_ahead += sum(
-                    1 if batch_size else len(window["input_ids"]) for window in texts[-1]
-                )
-                if n_ahead >= (batch_size or budget) * N_BATCHES_AHEAD:
+                n_ahead += sum(len(window["input_ids"]) for window in texts[-1])
+                if n_ahead >= budget * N_BATCHES_AHEAD:
                     break
             if not texts:
                 return
             windows = list(itertools.chain.from_iterable(texts))
             lengths = [len(window["input_ids"]) for window in windows]
-            for indices in batches_by_length(lengths, batch_size, budget):
-                batch = [windows[index] for index in indices]
-                outputs = self.forward(collate(batch, self.slots.pad_id))
+            batches = [
+                [windows[index] for index in indices]
+                for indices in batches_by_length(lengths, batch_size, budget)
+            ]
+            for batch, outputs in zip(batches, self._computed(batches), strict=True):
                 for window, rows in zip(batch, outputs["probabilities"].numpy(), strict=True):
                     window["probabilities"] = rows
             for text in texts:
@@ -281,6 +282,19 @@ class PunctuationRestorationPipeline(Pipeline):
             input_ids, slot_positions = self.slots.assemble(pieces[seen], ends_text)
             inputs = {"input_ids": input_ids, "slot_positions": slot_positions}
             yield {**inputs, "window": window, "prepared": prepared}
+
+    def _computed(self, batches: Sequence[Sequence[Values]]) -> Iterator[Values]:
+        """What the model gives for each batch; on a CPU as many are computed at once as there are threads."""
+        inputs = (collate(batch, self.slots.pad_id) for batch in batches)
+        n_threads = torch.get_num_threads()
+        n_at_once = min(len(batches), n_threads)
+        if n_at_once == 1 or self.device.type != "cpu":
+            yield from map(self.forward, inputs)
+            return
+        # Those of torch share its threads out; the threads of ONNX Runtime serve all batches.
+        n_each = n_threads // n_at_once if self.backend.startswith("torch") else n_threads
+        with ThreadPoolExecutor(n_at_once, "batch", torch.set_num_threads, (n_each,)) as pool:
+            yield from pool.map(self.forward, inputs)
 
     def _forward(self, model_inputs: Values) -> Values:
         return {"probabilities": self.compute(**model_inputs)}  # (B, W, M + C), labels and casings

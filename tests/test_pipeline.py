@@ -1,6 +1,7 @@
 """The pipeline as a user calls it; labels are those of random weights, so only their handling is tested."""
 
 import copy
+import threading
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,31 @@ def test_nothing_to_restore_comes_back_unchanged(tiny_pipeline):
         assert tiny_pipeline(text) == {"text": text, "edits": [], "words": []}
     assert tiny_pipeline([]) == []
     assert [result["text"] for result in tiny_pipeline(["", "hello", ""])][::2] == ["", ""]
+
+
+def test_batches_computed_at_once_give_what_they_give_one_by_one(tiny_pipeline, monkeypatch):
+    texts = [f"{TEXT} {number} " * (number % 5 * 9) for number in range(12)]
+    expected = [result["text"] for result in tiny_pipeline(texts)]
+    by_model, seen = tiny_pipeline.compute, set()
+
+    def compute(**inputs):
+        seen.add((threading.current_thread().name, torch.get_num_threads()))
+        return by_model(**inputs)
+
+    monkeypatch.setattr(tiny_pipeline, "compute", compute)
+    try:
+        for n_threads in (1, 2, 5):
+            torch.set_num_threads(n_threads)
+            for batch_size in (None, 1, 40):
+                results = tiny_pipeline(texts, batch_size=batch_size)
+                assert [result["text"] for result in results] == expected
+            assert torch.get_num_threads() == n_threads
+        assert {("batch_0", 1), ("batch_4", 1), ("MainThread", 5)} <= seen
+        monkeypatch.setattr(tiny_pipeline, "compute", lambda **inputs: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            tiny_pipeline(texts)
+    finally:
+        torch.set_num_threads(1)
 
 
 @pytest.mark.parametrize(
