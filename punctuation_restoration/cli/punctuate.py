@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         load = functools.cache(
             lambda: load_pipeline(args.model, args.device, args.options, **construction)
         )
-        return _restore_live(args, load()) if args.live else _restore(args, load)
+        return _restore_live(args, load) if args.live else _restore(args, load)
     except OptionError as error:
         say(f"{error} See punctuate --help.")
         return WRONG_USE
@@ -214,10 +214,15 @@ def _restored(
     return encoding.encode_parts([written])
 
 
-def _restore_live(args: Namespace, restore: Any) -> int:
+def _restore_live(args: Namespace, load: Load) -> int:
     """Write words from standard input as soon as their marks are decided; an empty line ends an utterance."""
+    import torch
+
     from ..pipeline.streamer import PunctuationStreamer
 
+    # A recogniser keeps the other cores busy, and threads of torch wait for each other.
+    torch.set_num_threads(1)
+    restore = load()
     encoding = args.encoding or "utf-8"
     streamer = PunctuationStreamer(restore, args.look_ahead, **args.options)
     encoder = codecs.getincrementalencoder(encoding)()  # writes a byte order mark once
