@@ -155,7 +155,10 @@ def decide(
     shares = shares.copy()
     shares[last] = 1
     shares[-1:] = 1
-    probabilities[:, 1:] *= shares[:, None]
+    stands_after = [
+        label["after"] != "" for label in config.labels
+    ]  # what opens depends on what closes
+    probabilities[:, stands_after] *= shares[:, None]
     probabilities = _with_sum_1(probabilities)
     labels, shared = decode(probabilities, choice)
     # Before an empty line or another speaker a sentence ends, whatever the thresholds.
@@ -182,16 +185,19 @@ def missing_shares(probabilities: Array, is_given: Array, choice: Choice) -> Arr
     """For each word of a window the share of the marks nearby that are missing, (W,): 1 where none is given.
 
     Whoever has written 80 % of the marks around a word would have written one there in 80 % of the cases. Those missing
-    are expected of words without a mark, by `probabilities` (W, M) of the model; those `is_given` (W,) are there.
-    Another given mark never raises the share, so a text that is restored twice gets nothing new. Only the words of one
-    window count, so that a stream gets the marks of one call.
+    are expected of words without a mark, by `probabilities` (W, M) of the model; those `is_given` (W,) are there. A
+    given mark that the model did not expect may be one that it expected at the word before or after, so their shares
+    are less. Another given mark never raises a share, so a text that is restored twice gets nothing new. Only the words
+    of one window count, so that a stream gets the marks of one call.
     """
     if not is_given.any():
         return np.ones(len(is_given))
-    expected = probabilities[:, choice.goes_to > 0].sum(axis=1, dtype=np.float64)
-    expected[is_given] = 0
-    n_missing = _nearby(expected)
+    of_mark = probabilities[:, choice.goes_to > 0].sum(axis=1, dtype=np.float64)
+    n_missing = _nearby(np.where(is_given, 0, of_mark))
     shares = n_missing / np.maximum(n_missing + _nearby(is_given), np.finfo(float).tiny)
+    as_expected = np.where(is_given, of_mark, 1)
+    shares[1:] *= as_expected[:-1]
+    shares[:-1] *= as_expected[1:]
     shares[is_given] = 1
     return shares
 
