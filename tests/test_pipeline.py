@@ -117,8 +117,8 @@ def test_the_more_marks_a_text_has_the_fewer_are_added(tiny_pipeline, monkeypatc
         assert tiny_pipeline(result["text"], thresholds={"COMMA": 0.3})["edits"] == []
         return len(result["edits"])
 
-    # Of m words without a mark half are expected to need one: with n given odds are m / 2 / (n + m / 2), asked 3 / 7. The
-    # word after a given mark has half of these odds, and so has the one before; the last word keeps its odds.
+    # Of m words without a mark half are expected to need one: with n given odds are m / 2 / (n + m / 2), asked 3 / 7.
+    # The word after a given mark has half of these odds, and so has the one before; the last word keeps its odds.
     assert [n_added(range(n)) for n in (0, 3, 4, 5, 8, 11)] == [12, 8, 7, 1, 1, 1]
     assert n_added([5]) == 9
     wide = " ".join([*["hello,"] * 41, *["hello"] * 45])  # what is far away does not count
