@@ -155,9 +155,8 @@ def decide(
     shares = shares.copy()
     shares[last] = 1
     shares[-1:] = 1
-    stands_after = [
-        label["after"] != "" for label in config.labels
-    ]  # what opens depends on what closes
+    # A sign that opens depends on the one that closes.
+    stands_after = [label["after"] != "" for label in config.labels]
     probabilities[:, stands_after] *= shares[:, None]
     probabilities = _with_sum_1(probabilities)
     labels, shared = decode(probabilities, choice)

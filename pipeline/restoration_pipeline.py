@@ -235,14 +235,16 @@ class PunctuationRestorationPipeline(Pipeline):
         numbered = enumerate(items)
         while True:
             texts: list[list[Values]] = []  # their windows
-            n_ahead = 0  # pieces
+            n_ahead = 0  # windows, or their pieces where batches go by those
             for position, item in numbered:
                 try:
                     texts.append(list(self.preprocess(item, **of_windows)))
                 except (TypeError, ValueError) as error:
                     raise type(error)(f"Item {position}: {error}") from error
-                n_ahead += sum(len(window["input_ids"]) for window in texts[-1])
-                if n_ahead >= budget * N_BATCHES_AHEAD:
+                n_ahead += sum(
+                    1 if batch_size else len(window["input_ids"]) for window in texts[-1]
+                )
+                if n_ahead >= (batch_size or budget) * N_BATCHES_AHEAD:
                     break
             if not texts:
                 return
@@ -280,8 +282,10 @@ class PunctuationRestorationPipeline(Pipeline):
             seen = slice(window.first, window.end)
             ends_text = item.final and window.end == len(words)
             input_ids, slot_positions = self.slots.assemble(pieces[seen], ends_text)
-            inputs = {"input_ids": input_ids, "slot_positions": slot_positions}
-            yield {**inputs, "window": window, "prepared": prepared}
+            yield {
+                "input_ids": input_ids, "slot_positions": slot_positions,
+                "window": window, "prepared": prepared,
+            }  # fmt: skip
 
     def _computed(self, batches: Sequence[Sequence[Values]]) -> Iterator[Values]:
         """What the model gives for each batch; on a CPU as many are computed at once as there are threads."""

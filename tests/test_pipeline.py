@@ -47,11 +47,20 @@ def test_batches_computed_at_once_give_what_they_give_one_by_one(tiny_pipeline, 
     try:
         for n_threads in (1, 2, 5):
             torch.set_num_threads(n_threads)
-            for batch_size in (None, 1, 40):
+            for batch_size in (None, 1, 40, 4_000):
                 results = tiny_pipeline(texts, batch_size=batch_size)
                 assert [result["text"] for result in results] == expected
             assert torch.get_num_threads() == n_threads
-        assert {("batch_0", 1), ("batch_4", 1), ("MainThread", 5)} <= seen
+        assert {("batch_0", 1), ("MainThread", 5)} <= seen
+        together = threading.Barrier(5, timeout=60)  # passed only by five at once
+
+        def compute_together(**inputs):
+            together.wait()
+            return compute(**inputs)
+
+        monkeypatch.setattr(tiny_pipeline, "compute", compute_together)
+        assert len(tiny_pipeline(["hello you"] * 5, batch_size=1)) == 5
+        assert {(f"batch_{number}", 1) for number in range(5)} <= seen
         monkeypatch.setattr(tiny_pipeline, "compute", lambda **inputs: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             tiny_pipeline(texts)

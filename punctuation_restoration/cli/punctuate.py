@@ -222,9 +222,8 @@ def _restore_live(args: Namespace, load: Load) -> int:
 
     # A recogniser keeps the other cores busy, and threads of torch wait for each other.
     torch.set_num_threads(1)
-    restore = load()
     encoding = args.encoding or "utf-8"
-    streamer = PunctuationStreamer(restore, args.look_ahead, **args.options)
+    streamer = PunctuationStreamer(load(), args.look_ahead, **args.options)
     encoder = codecs.getincrementalencoder(encoding)()  # writes a byte order mark once
 
     def write(step: Any) -> None:
