@@ -95,9 +95,8 @@ class OnnxWhisper(WhisperForConditionalGeneration):
             if name.startswith("present") and not (goes_on and ".encoder." in name):
                 self.past[name.replace("present", "past_key_values")] = found[name].numpy()
         weights: dict[str, Any] = {
-            kind: tuple(
-                found[name] for name in names if name.startswith(kind)
-            )  # these tell when a word was said
+            # These tell when a word was said.
+            kind: tuple(found[name] for name in names if name.startswith(kind))
             for kind in ("decoder_attentions", "cross_attentions")
         }
         return Seq2SeqLMOutput(logits=found["logits"], **weights)

@@ -59,9 +59,8 @@ ADDED_KEYS = set(
     "experts_implementation per_layer_config quantization_config use_cache".split()
 )
 
-IS_FROM_HUB = __name__.startswith(
-    "transformers_modules."
-)  # this code was loaded from a model's folder
+# Whether this code was loaded from a model's folder.
+IS_FROM_HUB = __name__.startswith("transformers_modules.")
 # How transformers finds the pipeline in a model's folder: a file there, and the name of the class in it.
 PIPELINE_FILE = "restoration_pipeline.py"
 PIPELINE = {

@@ -21,9 +21,8 @@ def without_pooler(encoder_config: Any) -> dict[str, bool]:
     # Not at the top: transformers' table imports our model, which imports this module.
     from transformers import MODEL_MAPPING
 
-    encoder_class: Any = MODEL_MAPPING.get(
-        type(encoder_config), None
-    )  # None where its code comes from the Hub
+    # None where its code comes from the Hub.
+    encoder_class: Any = MODEL_MAPPING.get(type(encoder_config), None)
     takes_it = encoder_class and "add_pooling_layer" in inspect.signature(encoder_class).parameters
     return {"add_pooling_layer": False} if takes_it else {}
 
@@ -37,9 +36,8 @@ def keep_first_layers(encoder: PreTrainedModel, n_layers: int) -> None:
         )
     del layers_of(encoder)[n_layers:]
     encoder.config.num_hidden_layers = n_layers
-    if getattr(
-        encoder.config, "layer_types", None
-    ):  # ModernBERT lists the kind of attention of each layer
+    # ModernBERT and Gemma list the kind of attention of each layer.
+    if getattr(encoder.config, "layer_types", None):
         encoder.config.layer_types = encoder.config.layer_types[:n_layers]
 
 

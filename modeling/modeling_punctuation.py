@@ -276,9 +276,10 @@ class PunctuationRestorationModel(PreTrainedModel):
             **{**self._no_cache, **kwargs, "return_dict": True},
         )
         states = read.last_hidden_state
+        # (B, W, H): the states at the slots
         slot_states = states.gather(
             1, slot_positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
-        )  # (B, W, H)
+        )
         logits = self.classifier(slot_states)
         casing_logits = None if casing_head is None else casing_head(slot_states)
         pairs: Any = ((logits, labels), (casing_logits, casings))

@@ -29,10 +29,8 @@ WRITTEN_MARKS |= {
     for script, row in WRITTEN_MARKS.items()
     if script not in ("Han", "Kana")
 }
-UNSPACED = (
-    "Han",
-    "Kana",
-)  # written without blanks: a blank ends their say in how a number beside them is treated
+# Written without blanks: a blank ends their say in how a number beside them is treated.
+UNSPACED = ("Han", "Kana")
 
 # Embedding and isolate controls of right-to-left text are brackets that nobody sees.
 OPENERS = frozenset(
@@ -40,15 +38,12 @@ OPENERS = frozenset(
 )
 CLOSERS = frozenset(")]}）］｝〉》」』】〕〗〙〛｣⟩⟫”’»›〞〟❞" + "\u2069\u202c")
 EITHER = frozenset("\"'`´＂＇")  # the same sign opens and closes
-TURNED_CLOSERS = frozenset(
-    "“‘«‹"
-)  # „German“ and »Danish« quotes close with signs that open elsewhere
+# „German“ and »Danish« quotes close with signs that open elsewhere.
+TURNED_CLOSERS = frozenset("“‘«‹")
 TURNED_OPENERS = frozenset("”’»›")
 ENCLOSING, OPENS = OPENERS | CLOSERS | EITHER, OPENERS | EITHER
-CLOSES_APART, OPENS_APART = (
-    CLOSERS | TURNED_CLOSERS,
-    OPENS | TURNED_OPENERS,
-)  # where no word touches the other side
+# Where no word touches the other side.
+CLOSES_APART, OPENS_APART = CLOSERS | TURNED_CLOSERS, OPENS | TURNED_OPENERS
 
 # What opens a question or an exclamation -> the mark that closes it, as Spanish, Galician and Asturian write them.
 PAIRS = {"¿": "?", "¡": "!"}

@@ -99,9 +99,8 @@ class LiveText:
     def drop(self, start: int, cut: int, hidden: Iterable[Hidden]) -> None:
         """Commit what is before `cut`, and forget what is before `start`."""
         self.last_sign = self.text[cut - 1]
-        before = (
-            "\n" if self.lined[start] in "\r\n" else "."
-        )  # for all that is before it in its line
+        # One sign for all that is before it in its line.
+        before = "\n" if self.lined[start] in "\r\n" else "."
         for one in hidden:
             if one.begins_turn and one.end <= start:
                 self.speaker = one.speaker

@@ -43,9 +43,8 @@ def export_onnx(model: Any, path: str | os.PathLike[str], pad_id: int, in_int8: 
             graph = onnx.load(path)
     onnx.helper.set_model_props(graph, {"weights": model.fingerprint(), "format": str(FORMAT)})
     graph.doc_string = graph.graph.doc_string = ""
-    for node in (
-        graph.graph.node
-    ):  # where in which file of torch each node came from: as large as the graph itself
+    # Where in which file of torch each node came from is as large as the graph itself.
+    for node in graph.graph.node:
         node.doc_string = ""
         del node.metadata_props[:]
     onnx.save(graph, path)
@@ -101,9 +100,8 @@ class _RMSNorm(nn.Module):
             getattr(norm, "eps", None) or getattr(norm, "variance_epsilon", None) or 1e-6
         )
         ones = torch.ones_like(norm.get_parameter("weight"))
-        self.scale = nn.Buffer(
-            norm(ones).detach() * (1 + self.eps) ** 0.5
-        )  # the weight, to which Gemma adds 1
+        # The weight, to which Gemma adds 1.
+        self.scale = nn.Buffer(norm(ones).detach() * (1 + self.eps) ** 0.5)
 
     def forward(self, states: Tensor) -> Tensor:
         return states / (states.pow(2).mean(-1, keepdim=True) + self.eps).sqrt() * self.scale

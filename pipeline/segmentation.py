@@ -182,9 +182,8 @@ def _load_jieba(lines: tuple[str, ...]) -> Any:
         raise ImportError(
             "Expected jieba, which finds the words of Mandarin text; it is not installed. Run `pip install jieba`."
         ) from error
-    jieba.setLogLevel(
-        logging.CRITICAL
-    )  # with a read-only home jieba builds its table anew, in a second: no news
+    # With a read-only home jieba builds its table anew, in a second: no news.
+    jieba.setLogLevel(logging.CRITICAL)
     with contextlib.suppress(OSError):
         os.makedirs(JIEBA_CACHE, exist_ok=True)
     tokenizer = jieba.Tokenizer()

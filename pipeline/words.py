@@ -165,9 +165,8 @@ def _with_han_neighbours(text: str, words: list[Word]) -> list[Word]:
         return words
     pairs = itertools.pairwise(words)
     blanks = (BLANK.search(text, word.end, following.start) for word, following in pairs)
-    stretches = list(
-        itertools.accumulate(map(bool, blanks), initial=0)
-    )  # which one each word is in
+    # Which stretch without white space each word is in.
+    stretches = list(itertools.accumulate(map(bool, blanks), initial=0))
     numbered = list(zip(stretches, words, strict=True))
     with_han = {stretch for stretch, word in numbered if word.script == "Han"}
     return [

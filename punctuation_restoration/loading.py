@@ -48,9 +48,8 @@ def load_pipeline(
         logging.set_verbosity_error()
         logging.disable_progress_bar()
         check_device(device)
-        build: Any = (
-            transformers.pipeline
-        )  # its overloads name only the tasks of transformers itself
+        # Its overloads name only the tasks of transformers itself.
+        build: Any = transformers.pipeline
         restore = build(
             "punctuation-restoration", model=model, trust_remote_code=trust_remote_code, **given
         )

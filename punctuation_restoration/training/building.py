@@ -18,12 +18,8 @@ from punctuation_restoration.training.settings import MODEL_KEYS, TrainingSettin
 
 # How likely a new mark is at first, beside the one that it starts from: rare, so that the likeliest label stays that.
 FIRST_ODDS = 0.1
-SERVED = (
-    "window",
-    "left_context",
-    "right_context",
-    "max_window_pieces",
-)  # a checkpoint gets them too
+# What a checkpoint gets from the recipe too.
+SERVED = ("window", "left_context", "right_context", "max_window_pieces")
 DROPOUT = 0.1  # of hidden states, where none is asked for
 # Dropout of attention weights, by its path in transformers' classes; BERT's `attention.output` has that of states.
 ATTENTION = re.compile(r"\.self\.|attn|attention(?!\.output)")
@@ -122,9 +118,8 @@ def start_from_encoder(
     try:
         config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=trust_remote_code)
-        if set(tokenizer.get_vocab().values()) <= set(
-            tokenizer.all_special_ids
-        ):  # made without any file
+        # transformers makes such a tokenizer where there is no file of one.
+        if set(tokenizer.get_vocab().values()) <= set(tokenizer.all_special_ids):
             raise ValueError("its tokenizer has special pieces only.")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(

@@ -42,9 +42,8 @@ from punctuation_restoration.pipeline.windows import batches_by_length, windows_
 BATCH_PIECES = 4096
 N_SAMPLES = 24  # sentences, of which a run shows three before and after
 LEAST_WORDS, MOST_WORDS = 4, 25  # of each
-TEMPERATURES = np.geomspace(1 / 4, 4, 65).round(
-    3
-)  # that are tried; validation text tells no finer ones apart
+# Temperatures that are tried. Validation text tells no finer ones apart.
+TEMPERATURES = np.geomspace(1 / 4, 4, 65).round(3)
 # Thresholds that are tried. A higher one than a half would refuse a mark that is likelier than all others together.
 GRID = tuple(round(0.2 + 0.025 * step, 3) for step in range(13))  # 0.2 to 0.5
 N_ROUNDS = 3

@@ -61,9 +61,8 @@ _MARKUP = {
     name: regex.compile(rf"(?P<end>{_SHOWN_LINE_END})|(?P<tag>{tag})|(?P<entity>{ENTITY})|\Z")
     for name, tag in (("srt", _SRT_TAG), ("vtt", rf"<[^<>\n]*+>|{_OVERRIDE}"))
 }
-_VOICE = regex.compile(
-    r"<v(?:\.[^\s<>]*+)?+[ \t]++([^<>]*[^<>\s])[ \t]*+>"
-)  # of WebVTT: `<v.loud Mary Lee>`
+# Of WebVTT: `<v.loud Mary Lee>`.
+_VOICE = regex.compile(r"<v(?:\.[^\s<>]*+)?+[ \t]++([^<>]*[^<>\s])[ \t]*+>")
 _SHOWN_LINE = regex.compile(r"[^\n]*+\n|[^\n]++")
 _MARKS = "".join(known_marks(",.?!"))
 _ROLLING_SHARE = 0.6  # of the cues repeat a line of the cue before, in captions that scroll up
