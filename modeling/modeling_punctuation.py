@@ -93,9 +93,8 @@ class PunctuationRestorationModel(PreTrainedModel):
     base_model_prefix = "encoder"
     main_input_name = "input_ids"
     supports_gradient_checkpointing = True
-    accepts_loss_kwargs = (
-        False  # the loss is a plain mean, so Trainer must divide by the accumulation steps
-    )
+    # The loss is a plain mean, so Trainer must divide by the accumulation steps.
+    accepts_loss_kwargs = False
     _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = True
     notices: Mapping[str, bytes] = {}  # files that are written beside the weights, by name
 

@@ -55,12 +55,10 @@ SWITCHES = ("truecase", "sentences", "final", "all_scores", "return_words")
 OPTIONS = sorted({"batch_size", "existing", *SWITCHES, "marks", "thresholds"})
 # Pieces in one forward pass. On a CPU larger batches are no faster and take more memory (docs/speed.md).
 CPU_BUDGET, ACCELERATOR_BUDGET = 512, 32_768
-STREAM_BLOCK = (
-    40_000  # letters and digits of a stream that are restored together: some 80 windows of English
-)
-N_BATCHES_AHEAD = (
-    16  # number of batches whose windows, of several texts, are sorted by length together
-)
+# Letters and digits of a stream that are restored together: some 80 windows of English.
+STREAM_BLOCK = 40_000
+# Number of batches whose windows, of several texts, are sorted by length together.
+N_BATCHES_AHEAD = 16
 
 
 class PunctuationRestorationPipeline(Pipeline):

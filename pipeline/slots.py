@@ -20,9 +20,8 @@ from transformers import PreTrainedTokenizerBase
 from .conventions import UNSPACED, script_of
 from .segmentation import SIMPLIFIED
 
-MAX_WORD_PIECES = (
-    32  # of a longer word (a link, a wall of letters) the first and the last pieces are shown
-)
+# Of a longer word (a link, a wall of letters) the first and the last pieces are shown.
+MAX_WORD_PIECES = 32
 CACHED_WORDS = 200_000  # about 50 MB
 LONGEST_CACHED = 64  # characters
 Pieces = list[int]  # ids

@@ -40,9 +40,8 @@ def written_whole(place: Path, replace: bool = True, like: Path | None = None) -
                 error.filename = str(place)  # type: ignore[attr-defined]
             raise
         for path in filter(Path.is_file, [whole, *whole.rglob("*")]):
-            with path.open(
-                "r+b" if os.name == "nt" else "rb"
-            ) as file:  # Windows syncs only what may be written
+            # Windows syncs only what may be written.
+            with path.open("r+b" if os.name == "nt" else "rb") as file:
                 os.fsync(file.fileno())
         if whole.is_file() and place.is_file():
             shutil.copymode(place, whole)

@@ -69,9 +69,8 @@ class Shown(NamedTuple):
     choices: list[Choices]
     n_words: int
     name: str = "restored"  # of the files to download
-    encoding: str = (
-        "utf-8"  # of the file's own format; with "-sig" it begins with a byte order mark
-    )
+    # Of the file's own format; with "-sig" it begins with a byte order mark.
+    encoding: str = "utf-8"
 
 
 def number_sign(number: int) -> str:

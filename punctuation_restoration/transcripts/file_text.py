@@ -47,9 +47,8 @@ class Transcript:
     format: str
     speeches: list[Speech]
     warnings: list[str] = field(default_factory=list)
-    document: Any = (
-        None  # the values of JSON, which are written anew; other files are edited in place
-    )
+    # The values of JSON, which are written anew; other files are edited in place.
+    document: Any = None
 
 
 @dataclass(frozen=True, slots=True)

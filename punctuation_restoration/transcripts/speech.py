@@ -182,9 +182,8 @@ class SpeechBuilder:
         self.speech = Speech()
         self.length = 0
         self._parts: list[str] = []
-        self._last = (
-            ""  # character, but for marks: what was restored is put together in the same way
-        )
+        # The last character, but for marks: what was restored is put together in the same way.
+        self._last = ""
         self._introductions: list[tuple[int, str | None]] = []
 
     def say(

@@ -67,9 +67,8 @@ _SHOWN_LINE = regex.compile(r"[^\n]*+\n|[^\n]++")
 _MARKS = "".join(known_marks(",.?!"))
 _ROLLING_SHARE = 0.6  # of the cues repeat a line of the cue before, in captions that scroll up
 _MIN_ROLLING = 3
-_N_LOOKED_AT = (
-    1000  # cues that show whether a file's captions scroll, and whether they name speakers
-)
+# Cues that show whether a file's captions scroll, and whether they name speakers.
+_N_LOOKED_AT = 1000
 
 
 class Cue(NamedTuple):

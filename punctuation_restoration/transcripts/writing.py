@@ -22,13 +22,11 @@ from .restoring import RestoredSpeech, RestoredTranscript
 from .speech import Sound
 
 _CLAUSE_MARKS = "".join(known_marks(",;:—"))
-_MARK_COST = (
-    0.3  # of a break after a mark, beside one elsewhere: so much farther from the middle it may be
-)
+# Of a break after a mark, beside one elsewhere: so much farther from the middle it may be.
+_MARK_COST = 0.3
 _MIN_SECONDS = 0.83  # of a cue, after the guide that `CueLimits` names: 5/6 of a second
-_PAUSE = (
-    2.0  # seconds of silence that end a cue: what comes after it is not shown before it is said
-)
+# Seconds of silence that end a cue: what comes after it is not shown before it is said.
+_PAUSE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
