@@ -3,6 +3,7 @@
 Python code that lies beside a model runs only where the caller trusts it; nobody is asked.
 """
 
+import gc
 import re
 from argparse import _ActionsContainer
 from collections.abc import Mapping
@@ -38,10 +39,12 @@ def load_pipeline(
     """
     given = {"device": device, **construction}
     given = {name: value for name, value in given.items() if value is not None}
+    # Of all that is imported nothing is garbage: to look for some takes a fifth of the time.
+    gc.disable()
     try:
         model = find_model(model)
-        import transformers  # seconds to import; a folder that is not there need not wait for it
-        from transformers import logging
+        # Seconds to import; a folder that is not there need not wait for it.
+        from transformers import logging, pipeline
 
         from .pipeline.backends import check_device
 
@@ -49,8 +52,7 @@ def load_pipeline(
         logging.disable_progress_bar()
         check_device(device)
         # Its overloads name only the tasks of transformers itself.
-        build: Any = transformers.pipeline
-        restore = build(
+        restore = pipeline(  # type: ignore[call-overload]
             "punctuation-restoration", model=model, trust_remote_code=trust_remote_code, **given
         )
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
@@ -61,6 +63,8 @@ def load_pipeline(
                 f"Expected a model to load from {model}, got: {reason.rstrip('.')}. {what_to_do}"
             )
         raise ModelError(reason) from error
+    finally:
+        gc.enable()
     try:
         restore("", **options or {})
     except (TypeError, ValueError) as error:

@@ -1,5 +1,6 @@
 """The command `punctuate`: what it reads, and where and in which format it writes."""
 
+import gc
 import json
 import os
 import re
@@ -11,7 +12,7 @@ import pytest
 from restorers import RECORDED, Command, StandIn, write_texts
 
 from punctuation_restoration.cli.options import BACKEND_NAMES
-from punctuation_restoration.loading import load_pipeline
+from punctuation_restoration.loading import ModelError, load_pipeline
 from punctuation_restoration.pipeline.backends import BACKENDS
 
 
@@ -108,6 +109,9 @@ def test_options_of_the_pipelines_making_reach_it(tiny_checkpoint: str, tmp_path
     restore = load_pipeline(tiny_checkpoint, "cpu", **options)
     assert [word["word"] for word in restore("我在爱迪生实验室")["words"]][-1] == "爱迪生实验室"
     assert str(restore.model.dtype) == "torch.bfloat16"
+    with pytest.raises(ModelError, match="Expected a model"):
+        load_pipeline(str(tmp_path / "none"))
+    assert gc.isenabled()  # it is off while a model is loaded
     assert BACKENDS == BACKEND_NAMES
 
 
