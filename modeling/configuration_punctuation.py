@@ -44,15 +44,6 @@ USUAL_SIGNS = {
 # How a word is written in the middle of a sentence: unchanged, `Monday`, `NASA`, `iPhone`.
 CASINGS = ("as-is", "capital", "upper", "mixed")
 
-# Fields of earlier versions, with the value that is now the only one.
-SETTLED = {
-    "slot_style": "last-piece",
-    "head": "linear",
-    "digits_as_zero": False,
-    "shift": 0,
-    "lowercase": True,
-    "open_ends": True,
-}
 # What transformers reads or writes in a configuration besides the fields of `PreTrainedConfig`.
 ADDED_KEYS = set(
     "model_type auto_map custom_pipelines name_or_path num_labels torch_dtype output_attentions attn_implementation "
@@ -198,24 +189,13 @@ class PunctuationRestorationConfig(PreTrainedConfig):
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
-        """As in transformers; unknown keys are left out with a warning.
-
-        Raises:
-            ValueError: if a model was trained with an option that this version no longer has.
-        """
-        gone = {key for key, only in SETTLED.items() if config_dict.get(key, only) != only}
-        if gone:
-            raise ValueError(
-                f"Expected a model of this version, got one with {sorted(gone)} of an earlier one. Use the code of "
-                "commit 4cddc2c, the last that reads it, or train a model from its encoder."
-            )
-        if unknown := cls.unknown_keys(config_dict.keys() - SETTLED.keys()):
+        """As in transformers; unknown keys are left out with a warning."""
+        if unknown := cls.unknown_keys(config_dict):
             logger.warning(
                 f"Expected a configuration of known fields, got also {unknown}, which are left out. They may be "
                 "misspelt, or of another version of punctuation-restoration."
             )
-        without = {*SETTLED, *unknown}
-        known = {key: value for key, value in config_dict.items() if key not in without}
+        known = {key: value for key, value in config_dict.items() if key not in unknown}
         return super().from_dict(known, **kwargs)
 
     def to_dict(self) -> dict[str, Any]:
@@ -325,8 +305,7 @@ def _plain(mark: str) -> str:
 
 
 def _checked(label: Mapping[str, str]) -> dict[str, str]:
-    # "fill" is in models that were made before their labels had three keys.
-    row = {key: text for key, text in label.items() if key != "fill"}
+    row = dict(label)
     has_texts = row.keys() == DEFAULT_LABELS[0].keys() and all(
         isinstance(text, str) for text in row.values()
     )

@@ -104,17 +104,6 @@ def test_a_key_that_nobody_reads_is_left_out_of_a_file_with_a_warning(tiny_confi
     assert not hasattr(config, "heads")
 
 
-def test_fields_of_earlier_versions_are_read_where_they_change_nothing(tiny_config, tmp_path, monkeypatch):
-    monkeypatch.setattr(configuration_punctuation.logger, "warning", warnings.warn)
-    fields = tiny_config.to_dict()
-    file = tmp_path / "config.json"
-    file.write_text(json.dumps(fields | {"slot_style": "last-piece", "head": "linear", "shift": 0}))
-    assert AutoConfig.from_pretrained(tmp_path).to_dict().keys() == fields.keys()
-    file.write_text(json.dumps(fields | {"slot_style": "mask"}))
-    with pytest.raises(ValueError, match=r"got one with \['slot_style'\] of an earlier one. Use the code of"):
-        AutoConfig.from_pretrained(tmp_path)
-
-
 def label(name, after):
     return {"name": name, "before": "", "after": after}
 

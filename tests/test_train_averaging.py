@@ -39,6 +39,10 @@ def test_the_mean_lies_between_its_models_and_has_the_head_of_casings_of_the_fir
     average_models([str(tmp_path / "cased"), tiny_checkpoint], tmp_path / "cased-mean")
     average_models([str(tmp_path / "more"), str(tmp_path / "cased")], tmp_path / "more-mean")
     assert load_own_model(str(tmp_path / "more-mean")).classifier.out_proj.weight.equal(more.classifier.out_proj.weight)
+    main([str(tmp_path / "more"), "--labels", *model.config.label_names, "--output", str(tmp_path / "fewer")])
+    fewer = load_own_model(str(tmp_path / "fewer"))
+    assert (fewer.config.labels, fewer.config.mark_labels) == (model.config.labels, model.config.mark_labels)
+    assert fewer.classifier.out_proj.bias.equal(model.classifier.out_proj.bias)
     folders = (Path(tiny_checkpoint), tmp_path / "mean", tmp_path / "cased-mean")
     before, mean, cased = (load_file(folder / "model.safetensors") for folder in folders)
     assert cased.pop("classifier.casings.weight").eq(1).all()
@@ -70,6 +74,7 @@ def test_models_that_do_not_fit_have_no_mean(
     PunctuationRestorationModel(config).save_pretrained(moved)
     assert "one architecture" in told(tiny_checkpoint, moved)
     assert "nothing" in told(str(tmp_path / "nothing"))
+    assert "got ['DOT']" in told(tiny_checkpoint, "--labels", "O", "DOT")
     assert (target / "model.safetensors").read_text() == "of another day"
 
 

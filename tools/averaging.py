@@ -4,7 +4,8 @@
 
 The mean of models that went on from one checkpoint, with other seeds or for more steps, is mostly at least as good as
 the best of them ("model soups", Wortsman et al. 2022, Section 3; over the steps of one run, Izmailov et al. 2018).
-Score it on validation data. The mean of models that were trained apart from the start is useless.
+Score it on validation data. The mean of models that were trained apart from the start is useless. With `--labels` only
+the labels named stay.
 """
 
 import argparse
@@ -22,7 +23,7 @@ READING = ("labels", "words_alone")
 HEAD = "classifier.casings."
 
 
-def average_models(sources: Sequence[str], target: Path) -> None:
+def average_models(sources: Sequence[str], target: Path, labels: Sequence[str] = ()) -> None:
     """Write the model whose weights are the mean of those of `sources`.
 
     Args:
@@ -30,13 +31,16 @@ def average_models(sources: Sequence[str], target: Path) -> None:
             head of casings where others have none. Its thresholds, found for its own weights, are dropped. Models that
             lack labels of the first one get them, as they do when training goes on from them.
         target: folder to write; a model that is there is replaced once the new one is whole.
+        labels: names of the labels that stay; all without it. The sign of another means its basic mark again.
 
     Raises:
-        ValueError: if a source is no model of ours, reads text or labels differently from the first one, or has weights
-            of other names or shapes.
+        ValueError: if the first source lacks a label named; if another is no model of ours, reads text or labels
+            differently from the first one, or has weights of other names or shapes.
     """
     model, *others = map(load_own_model, sources)
     own, states = model.config, [model.state_dict()]
+    if unknown := set(labels) - set(own.label_names):
+        raise ValueError(f"Expected labels among {own.label_names}, got {sorted(unknown)}. Correct them.")
     shapes = {(name, weight.shape) for name, weight in states[0].items()}
     for source, other in zip(sources[1:], others, strict=True):
         if set(other.config.label_names) < set(own.label_names):
@@ -56,6 +60,8 @@ def average_models(sources: Sequence[str], target: Path) -> None:
         found = [state[name].double() for state in states if name in state]
         weight.copy_(sum(found) / len(found))
     own.thresholds, own.calibration_temperature = None, 1.0
+    if labels:
+        model = with_labels(model, [row for row in own.labels if row["name"] in labels])
     check_place(target, sources[0], True, ("config.json", "model.safetensors"))
     with written_whole(target) as beside:
         model.save_pretrained(beside)
@@ -66,9 +72,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Average the weights of trained models.")
     parser.add_argument("sources", nargs="+", help="folders of trained models that have a common ancestor")
     parser.add_argument("--output", type=Path, required=True, help="folder to write")
+    parser.add_argument("--labels", nargs="+", default=(), metavar="NAME", help="labels that stay; all without it")
     args = parser.parse_args(argv)
     try:
-        average_models(args.sources, args.output)
+        average_models(args.sources, args.output, args.labels)
     except (ValueError, FileExistsError) as error:
         parser.exit(2, f"averaging: {error}\n")
     return 0
