@@ -20,6 +20,7 @@ from .backends import make_backend
 from .casing import capital_edits, forms_inside
 from .conventions import stop_labels
 from .decisions import (
+    Choice,
     PreparedItem,
     borders_of,
     decide,
@@ -28,6 +29,7 @@ from .decisions import (
     what_is_given,
 )
 from .edits import (
+    Edit,
     ascending,
     blanked,
     edited,
@@ -316,40 +318,28 @@ class PunctuationRestorationPipeline(Pipeline):
         item, words = prepared.item, prepared.words
         limits = {} if thresholds == {} else {**(config.thresholds or {}), **(thresholds or {})}
         choice = make_choice(config, marks, limits)
-        is_input = np.array(prepared.sources, dtype=str) == "input"
-        is_given = is_input & (choice.goes_to[prepared.given] > 0) & (prepared.removals is None)
-        rows, shares = [], []
-        for each in windows:
-            window, read = each["window"], each["probabilities"]  # with rows of padding
-            given = is_given[window.first : window.end]
-            share = missing_shares(read[: len(given), : len(config.labels)], given, choice)
-            rows.append(read[window.kept])
-            shares.append(share[window.kept])
-        # (W, M) and (W, C)
-        labels, casings = np.split(np.concatenate(rows), [len(config.labels)], axis=1)
-        decided = decide(prepared, labels, np.concatenate(shares), config, choice)
+        labels, casings, shares = _joined(windows, choice)
+        decided = decide(prepared, labels, shares, config, choice)
         table = [config.labels[label] for label in decided.labels]
         written = marks_of(words, table)
+        columns = words, table, written, decided.scores.tolist(), prepared.sources
         entries: list[Values] = [
             {
                 "word": item.text[word.start : word.end], "start": word.start, "end": word.end,
                 "label": row["name"], "mark": after, "score": score, "source": source,
             }
-            for word, row, (_, after), score, source in zip(
-                words, table, written, decided.scores.tolist(), prepared.sources, strict=True
-            )
+            for word, row, (_, after), score, source in zip(*columns, strict=True)
         ]  # fmt: skip
+        for entry in entries if item.spans else ():
+            entry["timestamp"] = time_between(item.spans, entry["start"], entry["end"])
         if truecase:
             listed, addresses = config.mixed_case or (), prepared.forms.addresses
             inside = forms_inside(words, casings, listed, addresses)
-        for index, entry in enumerate(entries if item.spans or all_scores else ()):
-            if item.spans:
-                entry["timestamp"] = time_between(item.spans, entry["start"], entry["end"])
-            if all_scores:
-                if truecase:
-                    entry["inside"] = inside[index]
-                scores = decided.probabilities[index].tolist()
-                entry["scores"] = dict(zip(config.label_names, scores, strict=True))
+        for index, entry in enumerate(entries if all_scores else ()):
+            if truecase:
+                entry["inside"] = inside[index]
+            scores = decided.probabilities[index].tolist()
+            entry["scores"] = dict(zip(config.label_names, scores, strict=True))
         edits = restoring_edits(item.audible, words, written, entries, prepared.removals)
         ranges = []
         if truecase or sentences:
@@ -361,11 +351,32 @@ class PunctuationRestorationPipeline(Pipeline):
         if return_words:
             result["words"] = entries
         if sentences:
-            result["sentences"] = []
-            for first, end in ranges:
-                start, stop = words[first].mark_from, words[end - 1].mark_at
-                if mark := prepared.marks[end - 1]:
-                    stop = max(stop, mark.end)
-                text = edited_between(item.text, edits, start, stop)
-                result["sentences"].append({"text": text, "start": start, "end": stop})
+            result["sentences"] = [_sentence(prepared, edits, *each) for each in ranges]
         return result
+
+
+def _joined(windows: Sequence[Values], choice: Choice) -> tuple[Any, Any, Any]:
+    """Of each word of a text the probabilities of labels (W, M) and casings (W, C), and its `missing_shares` (W,)."""
+    prepared = windows[0]["prepared"]
+    n_labels = len(choice.goes_to)
+    is_input = np.array(prepared.sources, dtype=str) == "input"
+    is_given = is_input & (choice.goes_to[prepared.given] > 0) & (prepared.removals is None)
+    rows, shares = [], []
+    for each in windows:
+        window, read = each["window"], each["probabilities"]  # with rows of padding
+        given = is_given[window.first : window.end]
+        share = missing_shares(read[: len(given), :n_labels], given, choice)
+        rows.append(read[window.kept])
+        shares.append(share[window.kept])
+    labels, casings = np.split(np.concatenate(rows), [n_labels], axis=1)
+    return labels, casings, np.concatenate(shares)
+
+
+def _sentence(prepared: PreparedItem, edits: Sequence[Edit], first: int, end: int) -> Values:
+    """The sentence that holds the words from `first` to before `end`."""
+    words = prepared.words
+    start, stop = words[first].mark_from, words[end - 1].mark_at
+    if mark := prepared.marks[end - 1]:
+        stop = max(stop, mark.end)
+    text = edited_between(prepared.item.text, edits, start, stop)
+    return {"text": text, "start": start, "end": stop}
