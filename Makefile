@@ -46,8 +46,8 @@ lint: $(ALL)     ## style, types, and no large files beside the checkpoints
 check: lint      ## lint, and the quick tests
 	$(PYTHON) -m pytest -m "not slow"
 
-# The default model, in two parts (recipes/default.yaml, then all-marks.yaml), and its results. It needs texts and encoders in
-# SHARED, which are not part of the project: half an hour to prepare, and a day of two cores. A run that was stopped resumes.
+# The default model, in three parts (recipes/default.yaml, all-marks.yaml, further.yaml), and its results. It needs texts and
+# encoders in SHARED, which are not part of the project: an hour to prepare, two days of two cores. A run that was stopped resumes.
 RUN := runs/default
 SHARED := ../shared
 TEACHER := checkpoints/en-zh-ms-fast
@@ -55,15 +55,23 @@ SHIPPED := checkpoints/en-zh-ms
 CLI = $(PYTHON) -m punctuation_restoration.cli.commands
 VALIDATION := iwslt2012-dev zh-spoken-valid ms-news-valid ms-spoken-valid
 TESTS := iwslt2011-test iwslt2011-test-asr zh-tst2011+2012-punctuated zh-dev2010 ms-news-test
+LABELS := O ENUMERATION COMMA COLON PERIOD EXCLAMATION QUESTION
 HELD_OUT := ms-spoken-valid ms-manglish-valid zh-english-valid en-casing-valid ms-casing-valid
 
-reproduce: $(RUN)/mean  ## prepare the data, train the default model, ship it, and score it on every test
-	$(PYTHON) -m tools.thresholds --model $(RUN)/mean --benchmark $(VALIDATION) --limit 120000 \
-		--further en-casing-valid zh-spoken-valid ms-casing-valid --output $(RUN)/thresholds.json
-	$(PYTHON) -m tools.shipping $(RUN)/mean $(SHIPPED) --stored-bits 8 --thresholds $(RUN)/thresholds.json
+reproduce: $(RUN)/best  ## prepare the data, train the default model, ship it, and score it on every test
+	$(PYTHON) -m tools.thresholds --model $(RUN)/best --benchmark $(VALIDATION) --limit 30000 \
+		--further en-casing-valid zh-spoken-valid ms-spoken-valid --output $(RUN)/thresholds.json
+	$(PYTHON) -m tools.shipping $(RUN)/best $(realpath $(SHIPPED)) --stored-bits 8 --thresholds $(RUN)/thresholds.json
 	$(PYTHON) evaluate.py --model $(SHIPPED) --benchmark $(TESTS) $(HELD_OUT) --output results
 	$(PYTHON) evaluate.py --model $(SHIPPED) --all-marks --benchmark en-casing-valid zh-spoken-valid ms-spoken-valid \
 		--output results/all-marks
+
+$(RUN)/best: $(RUN)/further-68/final $(RUN)/further-69/final
+	$(PYTHON) -m tools.averaging $^ --labels $(LABELS) --output $@
+
+$(RUN)/further-%/final: $(RUN)/mean $(RUN)/all/index.json
+	$(PYTHON) train.py --recipe recipes/further.yaml --model $(RUN)/mean --data $(RUN)/all --seed $* \
+		--output $(RUN)/further-$* --device cpu
 
 $(RUN)/mean: $(RUN)/second/final
 	$(PYTHON) -m tools.averaging $(RUN)/second/final $(RUN)/first/final --output $@
@@ -88,6 +96,9 @@ $(RUN)/prepared/index.json: | $(RUN)/encoder
 
 $(RUN)/marked/index.json: | $(RUN)/encoder
 	$(CLI) prepare --recipe recipes/all-marks.yaml --tokenizer $(RUN)/encoder --output $(RUN)/marked
+
+$(RUN)/all/index.json: | $(RUN)/encoder
+	$(CLI) prepare --recipe recipes/further.yaml --tokenizer $(RUN)/encoder --output $(RUN)/all
 
 $(RUN)/encoder: | $(RUN)/gemma
 	$(PYTHON) $(SHARED)/encoders/cut_vocabulary.py $(RUN)/gemma $@.part $(SHARED)/data 3
