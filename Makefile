@@ -69,19 +69,19 @@ reproduce: $(RUN)/best  ## prepare the data, train the default model, ship it, a
 $(RUN)/best: $(RUN)/further-68/final $(RUN)/further-69/final
 	$(PYTHON) -m tools.averaging $^ --labels $(LABELS) --output $@
 
-$(RUN)/further-%/final: $(RUN)/mean $(RUN)/all/index.json
-	$(PYTHON) train.py --recipe recipes/further.yaml --model $(RUN)/mean --data $(RUN)/all --seed $* \
+$(RUN)/further-%/final: $(RUN)/mean $(RUN)/texts/further/index.json
+	$(PYTHON) train.py --recipe recipes/further.yaml --model $(RUN)/mean --data $(RUN)/texts/further --seed $* \
 		--output $(RUN)/further-$* --device cpu
 
 $(RUN)/mean: $(RUN)/second/final
 	$(PYTHON) -m tools.averaging $(RUN)/second/final $(RUN)/first/final --output $@
 
-$(RUN)/second/final: $(RUN)/first/final $(RUN)/marked/index.json
-	$(PYTHON) train.py --recipe recipes/all-marks.yaml --model $(RUN)/first/final --data $(RUN)/marked \
+$(RUN)/second/final: $(RUN)/first/final $(RUN)/texts/all-marks/index.json
+	$(PYTHON) train.py --recipe recipes/all-marks.yaml --model $(RUN)/first/final --data $(RUN)/texts/all-marks \
 		--output $(RUN)/second --device cpu
 
-$(RUN)/first/final: $(RUN)/prepared/index.json $(RUN)/teacher_labels
-	$(PYTHON) train.py --recipe recipes/default.yaml --encoder $(RUN)/encoder --data $(RUN)/prepared \
+$(RUN)/first/final: $(RUN)/texts/default/index.json $(RUN)/teacher_labels
+	$(PYTHON) train.py --recipe recipes/default.yaml --encoder $(RUN)/encoder --data $(RUN)/texts/default \
 		--teacher-labels $(RUN)/teacher_labels --output $(RUN)/first --device cpu
 
 $(RUN)/teacher_labels: $(RUN)/taught/index.json
@@ -91,14 +91,11 @@ $(RUN)/teacher_labels: $(RUN)/taught/index.json
 $(RUN)/taught/index.json: | $(ALL)
 	$(CLI) prepare --recipe recipes/taught.yaml --tokenizer $(TEACHER) --output $(RUN)/taught
 
-$(RUN)/prepared/index.json: | $(RUN)/encoder
-	$(CLI) prepare --recipe recipes/default.yaml --tokenizer $(RUN)/encoder --output $(RUN)/prepared
+# make would delete what only pattern rules name.
+.SECONDARY:
 
-$(RUN)/marked/index.json: | $(RUN)/encoder
-	$(CLI) prepare --recipe recipes/all-marks.yaml --tokenizer $(RUN)/encoder --output $(RUN)/marked
-
-$(RUN)/all/index.json: | $(RUN)/encoder
-	$(CLI) prepare --recipe recipes/further.yaml --tokenizer $(RUN)/encoder --output $(RUN)/all
+$(RUN)/texts/%/index.json: | $(RUN)/encoder
+	$(CLI) prepare --recipe recipes/$*.yaml --tokenizer $(RUN)/encoder --output $(@D)
 
 $(RUN)/encoder: | $(RUN)/gemma
 	$(PYTHON) $(SHARED)/encoders/cut_vocabulary.py $(RUN)/gemma $@.part $(SHARED)/data 3
