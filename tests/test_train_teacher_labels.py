@@ -14,7 +14,7 @@ from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.preparation import prepare
 from punctuation_restoration.data.recipe import Sampling, recipe_for_texts
 from punctuation_restoration.data.sampling import WindowSampler
-from punctuation_restoration.data.shards import document_borders, hash_words, open_shard, read_index
+from punctuation_restoration.data.shards import document_borders, hash_words, open_shard, read_index, save_arrays
 from punctuation_restoration.data.teacher_labels import TeacherLabels
 from punctuation_restoration.modeling.modeling_punctuation import NOTICES, PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -118,3 +118,22 @@ def test_a_model_that_learns_its_own_labels_has_little_to_learn(soft, prepared, 
     soft_only = ["--teacher-labels", str(soft), "--distil-weight", "1.0", "--temperature", "1.0"]
     hard = _first_loss(prepared, tmp_path / "hard", no_dropout)
     assert _first_loss(prepared, tmp_path / "soft", no_dropout, *soft_only) < 0.5 * hard
+
+
+def test_a_small_model_with_fewer_labels_learns_the_sums(tmp_path):
+    own = ["O", "ENUMERATION", "COMMA", "PERIOD", "EXCLAMATION", "QUESTION"]
+    about = {"model": "large", "weights": "1", "labels": own, "basic_labels": [0, 2, 2, 3, 3, 5]}
+    (tmp_path / "model.json").write_text(json.dumps(about))
+    content = {
+        "document_hashes": np.array([7], dtype=np.uint64),
+        "word_hashes": np.array([9], dtype=np.uint64),
+        "document_starts": np.array([0, 2], dtype=np.uint32),
+        "probabilities": np.array([[1, 2, 4, 8, 16, 32], [0, 1, 0, 0, 1, 0]], dtype=np.float16) / 64,
+    }
+    save_arrays(content, tmp_path / "labelled-0000.safetensors")
+    (row,) = TeacherLabels(tmp_path, ["QUESTION", "O", "COMMA", "PERIOD"]).documents.values()
+    assert (row * 64).tolist() == [[32, 1, 6, 24], [0, 0, 1, 1]]
+    with pytest.raises(ValueError, match="Label with a model that has these labels"):
+        TeacherLabels(tmp_path, ["O", "COMMA", "PERIOD", "QUESTION", "COLON"])
+    with pytest.raises(ValueError, match="Label with a model that has these labels"):
+        TeacherLabels(tmp_path, ["O", "COMMA", "PERIOD"])

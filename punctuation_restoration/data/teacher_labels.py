@@ -1,9 +1,10 @@
 """A model's probabilities of every label of every word, for a smaller model to learn: how they are kept and found.
 
-The command `label` writes them. They are found by document and words, so the two models' pieces may differ, but not
-their labels. A document whose words have changed has none.
+The command `label` writes them. They are found by document and words, so the two models' pieces may differ. A label
+that the smaller model lacks gives its probability to the basic one (`!` to the period). A document whose words have
+changed has none.
 
-    model.json                    the model, a hash of its weights, its labels
+    model.json                    the model, a hash of its weights, its labels, the id of the basic label of each
     labelled-0000.safetensors     document_hashes (D,) and word_hashes (D,) uint64, document_starts (D + 1,) uint32,
                                   probabilities (W, M) float16
 """
@@ -30,23 +31,27 @@ class TeacherLabels:
     def __init__(self, folder: Path, label_names: list[str]):
         try:
             about = json.loads((folder / MODEL_FILE).read_text(encoding="utf-8"))
-            self.model, self.weights, labels = map(
-                about.__getitem__, ("model", "weights", "labels")
-            )
+            self.model, self.weights = about["model"], about["weights"]
+            own, basic = about["labels"], about["basic_labels"]
             parts = [load_file(path) for path in sorted(folder.glob(PARTS))]
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             raise ValueError(
                 f"Expected a folder that the command label wrote at {folder}, got: {error}."
             ) from error
-        if labels != label_names:
+        targets = [
+            name if name in label_names else own[label]
+            for name, label in zip(own, basic, strict=True)
+        ]
+        if set(targets) != set(label_names):
             raise ValueError(
-                f"Expected in {folder} probabilities of the labels {label_names}, got {labels}. Label with a model "
+                f"Expected in {folder} probabilities of the labels {label_names}, got {own}. Label with a model "
                 "that has these labels."
             )
-        self.folder, self.n_labels = folder, len(labels)
+        self.folder, self.n_labels = folder, len(label_names)
+        shares = np.eye(self.n_labels, dtype=np.float16)[list(map(label_names.index, targets))]
         self.documents: dict[tuple[int, int], Array] = {}  # each (n_words, M) float16
         for part in parts:
-            rows = np.split(part["probabilities"], part["document_starts"][1:-1].tolist())
+            rows = np.split(part["probabilities"] @ shares, part["document_starts"][1:-1].tolist())
             self.documents.update(zip(document_keys(part), rows, strict=True))
 
     def of_shard(self, path: str | Path) -> Array:

@@ -36,7 +36,12 @@ def write_probabilities(
     n_rows = model.get_input_embeddings().num_embeddings
     shards.check_same_pieces(index, tokenizer, n_rows)
     use_fp32_attention(model)
-    about = {"model": name, "weights": model.fingerprint(), "labels": model.config.label_names}
+    about = {
+        "model": name,
+        "weights": model.fingerprint(),
+        "labels": model.config.label_names,
+        "basic_labels": model.config.basic_labels,
+    }
     known = claimed_folder(out, about).documents
     n_new, n_words = 0, shards.n_train_words(index)
     with tqdm(desc="labelling", total=n_words, unit=" words", disable=None, leave=False) as bar:
