@@ -96,9 +96,7 @@ class _RMSNorm(nn.Module):
 
     def __init__(self, norm: nn.Module) -> None:
         super().__init__()
-        self.eps: float = (
-            getattr(norm, "eps", None) or getattr(norm, "variance_epsilon", None) or 1e-6
-        )
+        self.eps = getattr(norm, "eps", None) or getattr(norm, "variance_epsilon", None) or 1e-6
         ones = torch.ones_like(norm.get_parameter("weight"))
         # The weight, to which Gemma adds 1.
         self.scale = nn.Buffer(norm(ones).detach() * (1 + self.eps) ** 0.5)

@@ -47,11 +47,11 @@ class SlotEncoder:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, config: ModelConfig) -> None:
         self.tokenizer, self.config = tokenizer, config
-        self._before: Pieces = self._split([BEFORE])[0]
-        self.bos_id: int = self._special_id("cls", "bos", "eos", "sep", "pad", "unk")
-        self.eos_id: int = self._special_id("sep", "eos", "bos", "cls", "pad", "unk")
-        self.unk_id: int = self._special_id("unk", "mask", "pad", "eos", "bos")
-        self.pad_id: int = self._special_id("pad", "eos", "sep", "unk", "bos")
+        self._before = self._split([BEFORE])[0]
+        self.bos_id = self._special_id("cls", "bos", "eos", "sep", "pad", "unk")
+        self.eos_id = self._special_id("sep", "eos", "bos", "cls", "pad", "unk")
+        self.unk_id = self._special_id("unk", "mask", "pad", "eos", "bos")
+        self.pad_id = self._special_id("pad", "eos", "sep", "unk", "bos")
         self._n_kept = max(1, min(MAX_WORD_PIECES, config.max_window_pieces - 3))
         self._special_ids = set(tokenizer.all_special_ids)
         self._blank: Any = self._split([BEFORE + " "])[0][len(self._before) :] or [

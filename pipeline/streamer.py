@@ -93,7 +93,7 @@ class PunctuationStreamer:
         self._turns = turns
         self._options = {**options, "return_words": True}
         self._live = LiveText()
-        self._last_label: str = config.label_names[0]  # of the committed words
+        self._last_label = config.label_names[0]  # of the committed words
 
     def feed(self, text: str, whole_windows: bool = False) -> StreamStep:
         """Take some final text, cut anywhere, even inside a word; it replaces the hypothesis.

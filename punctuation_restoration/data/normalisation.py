@@ -70,7 +70,7 @@ class NumberSpeller:
     def __init__(self, language: str, share: SpokenForms | None = None):
         self.language = language
         self.share = share or SpokenForms(numbers=1.0)
-        self.spell: Spell = han_number if language == "zh" else number_words(language)
+        self.spell = han_number if language == "zh" else number_words(language)
         self.joint = "" if language == "zh" else " "
         wordings = WORDINGS.get(language, "").split("|")
         self.said_for = dict(zip(SIGNS, wordings, strict=False))

@@ -305,7 +305,7 @@ def slot_config(
     tokenizer: str, recipe: Recipe, trust_remote_code: bool = False
 ) -> PunctuationRestorationConfig:
     """What text is converted with: settings of the tokenizer's model, or the recipe's, whose labels come first."""
-    from_model: Mapping[str, Any] = recipe.model
+    from_model = recipe.model
     try:
         config = AutoConfig.from_pretrained(tokenizer, trust_remote_code=trust_remote_code)
         if isinstance(config, PunctuationRestorationConfig):

@@ -4,7 +4,7 @@ The command `label` writes them. They are found by document and words, so the tw
 that the smaller model lacks gives its probability to the basic one (`!` to the period). A document whose words have
 changed has none.
 
-    model.json                    the model, a hash of its weights, its labels, the id of the basic label of each
+    model.json                    the model, a hash of its weights, each of its labels with the basic one of it
     labelled-0000.safetensors     document_hashes (D,) and word_hashes (D,) uint64, document_starts (D + 1,) uint32,
                                   probabilities (W, M) float16
 """
@@ -32,20 +32,17 @@ class TeacherLabels:
         try:
             about = json.loads((folder / MODEL_FILE).read_text(encoding="utf-8"))
             self.model, self.weights = about["model"], about["weights"]
-            own, basic = about["labels"], about["basic_labels"]
+            labels = dict(about["labels"])
             parts = [load_file(path) for path in sorted(folder.glob(PARTS))]
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             raise ValueError(
                 f"Expected a folder that the command label wrote at {folder}, got: {error}."
             ) from error
-        targets = [
-            name if name in label_names else own[label]
-            for name, label in zip(own, basic, strict=True)
-        ]
+        targets = [name if name in label_names else basic for name, basic in labels.items()]
         if set(targets) != set(label_names):
             raise ValueError(
-                f"Expected in {folder} probabilities of the labels {label_names}, got {own}. Label with a model "
-                "that has these labels."
+                f"Expected in {folder} probabilities of the labels {label_names}, got {list(labels)}. Label with a "
+                "model that has these labels."
             )
         self.folder, self.n_labels = folder, len(label_names)
         shares = np.eye(self.n_labels, dtype=np.float16)[list(map(label_names.index, targets))]
@@ -59,8 +56,7 @@ class TeacherLabels:
         arrays = open_shard(path)
         probabilities = np.zeros((len(arrays["labels"]), self.n_labels), dtype=np.float16)
         for (first, end), key in zip(document_borders(arrays), document_keys(arrays), strict=True):
-            if key in self.documents:
-                probabilities[first:end] = self.documents[key]
+            probabilities[first:end] = self.documents.get(key, 0)
         return probabilities
 
 
@@ -69,7 +65,7 @@ def claimed_folder(out: Path, about: Mapping[str, Any]) -> TeacherLabels:
     path = out / MODEL_FILE
     if not path.is_file():
         write_whole(path, json.dumps(about, ensure_ascii=False, indent=1).encode())
-    labels = TeacherLabels(out, about["labels"])
+    labels = TeacherLabels(out, [*about["labels"]])
     if labels.weights != about["weights"]:
         raise ValueError(
             f"Expected {out} to hold labels of {about['model']}, it holds those of other weights ({labels.model}). "

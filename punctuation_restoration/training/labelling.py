@@ -36,11 +36,11 @@ def write_probabilities(
     n_rows = model.get_input_embeddings().num_embeddings
     shards.check_same_pieces(index, tokenizer, n_rows)
     use_fp32_attention(model)
+    names = model.config.label_names
     about = {
         "model": name,
         "weights": model.fingerprint(),
-        "labels": model.config.label_names,
-        "basic_labels": model.config.basic_labels,
+        "labels": dict(zip(names, map(names.__getitem__, model.config.basic_labels), strict=True)),
     }
     known = claimed_folder(out, about).documents
     n_new, n_words = 0, shards.n_train_words(index)

@@ -31,18 +31,11 @@ def total_loss(
     losses = cross_entropies(logits, labels, settings.label_smoothing)
     if teacher_labels is not None:
         share = settings.distil_weight * (teacher_labels.sum(-1) > 0).float()
-        losses = torch.lerp(
-            losses, divergences(logits, teacher_labels, settings.temperature), share
-        )
+        log_probabilities = logits.float().log_softmax(-1)
+        # Hinton et al. 2015, at the temperature 1.
+        divergences = functional.kl_div(log_probabilities, teacher_labels, reduction="none").sum(-1)
+        losses = torch.lerp(losses, divergences, share)
     loss = losses.masked_fill(labels == NOT_SCORED, 0.0).sum()
     if casing_logits is not None and casings is not None:
         loss = loss + settings.casing_weight * cross_entropies(casing_logits, casings).sum()
     return loss
-
-
-def divergences(logits: Tensor, teacher_labels: Tensor, temperature: float) -> Tensor:
-    """Divergence (B, W) from teacher labels (B, W, M), times the temperature squared (Hinton et al. 2015)."""
-    softened = teacher_labels.pow(1 / temperature)
-    softened = softened / softened.sum(-1, keepdim=True).clamp(min=1e-9)
-    log_probabilities = (logits.float() / temperature).log_softmax(-1)
-    return temperature**2 * functional.kl_div(log_probabilities, softened, reduction="none").sum(-1)

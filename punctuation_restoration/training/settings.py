@@ -71,7 +71,6 @@ class TrainingSettings:
     label_smoothing: float = setting(0.0, "label smoothing", 0, BELOW_1)
     casing_weight: float = setting(0.3, "weight of casings in the loss, where a model has them", 0)
     distil_weight: float = setting(0.5, "share of --teacher-labels in the loss", 0, 1)
-    temperature: float = setting(2.0, "temperature of --teacher-labels", 0.01)
     # What is written
     evaluate_every: int = setting(
         None, "steps between evaluations; default: a tenth of all, at most 500", 1
