@@ -48,8 +48,12 @@ _MONEY = (
 _ORDINAL = r"(?P<ordinal>(?<![A-Za-z\d.,])(?P<rank>\d+)(?:st|nd|rd|th)(?![A-Za-z])|\bke-(?P<urutan>\d+)(?!\d))"
 _PERCENT = rf"(?P<percent>(?<![A-Za-z\d.,])(?P<share>{_NUMBER})\s?[%％])"
 _YEAR = r"(?P<year>(?<!\d)(?:1[5-9]|20)\d\d(?=年))"
-# A number that touches letters (B2B, 3D, MP3) is a name; Han letters may touch it. 12:30 and 1/2 stay as they are.
-_PLAIN = rf"(?P<plain>(?<![A-Za-z\d.,:/\-–])(?:{_NUMBER})(?![A-Za-z\d:/\-–]|[.,]\d))"
+# A number that touches letters (B2B, 3D, MP3) or signs (AS$3, 5°C, v=2) is a part of something; Han letters may touch
+# it. 12:30 and 1/2 stay as they are.
+_PLAIN = (
+    rf"(?P<plain>(?<![A-Za-z\d.,:/\-–$£€¥￥#@_=+&°~^*])(?:{_NUMBER})"
+    r"(?![A-Za-z\d:/\-–$£€#@_=+&°~^*]|[.,]\d))"
+)
 # BBC and KLCC are read letter by letter; NASA, with a vowel in four letters or more, is a word, as OK and TED are.
 # Beside another word in capitals it may be shouted.
 _LETTERS = (
