@@ -70,7 +70,7 @@ class TrainingSettings:
     # Loss, see `training.losses`
     label_smoothing: float = setting(0.0, "label smoothing", 0, BELOW_1)
     casing_weight: float = setting(0.3, "weight of casings in the loss, where a model has them", 0)
-    distil_weight: float = setting(0.5, "share of --teacher-labels in the loss", 0, 1)
+    distil_weight: float = setting(0.9, "share of --teacher-labels in the loss", 0, 1)
     # What is written
     evaluate_every: int = setting(
         None, "steps between evaluations; default: a tenth of all, at most 500", 1
