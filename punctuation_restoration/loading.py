@@ -40,6 +40,7 @@ def load_pipeline(
     given = {"device": device, **construction}
     given = {name: value for name, value in given.items() if value is not None}
     # Of all that is imported nothing is garbage: to look for some takes a fifth of the time.
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         model = find_model(model)
@@ -64,7 +65,8 @@ def load_pipeline(
             )
         raise ModelError(reason) from error
     finally:
-        gc.enable()
+        if was_enabled:
+            gc.enable()
     try:
         restore("", **options or {})
     except (TypeError, ValueError) as error:

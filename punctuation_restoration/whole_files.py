@@ -19,7 +19,7 @@ def written_whole(place: Path, replace: bool = True, like: Path | None = None) -
     """A path at which to write a file or folder; it is moved to `place` once it is on the disk, or removed on an error.
 
     Args:
-        place: where the file or folder belongs; missing parent folders are made.
+        place: where the file or folder belongs; a link is followed, and missing parent folders are made.
         replace: whether what is there may be replaced. A file keeps its mode; a folder is replaced with its content.
         like: a file; who may not read or write it may not read or write the new one either.
 
@@ -27,6 +27,7 @@ def written_whole(place: Path, replace: bool = True, like: Path | None = None) -
         FileExistsError: something is at `place`, and `replace` is False.
         OSError: it cannot be written, for example because the disk is full.
     """
+    place = place.resolve() if place.is_symlink() else place
     if not place.parent.exists():  # of a file there `mkdir` would say that it exists
         place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(
@@ -63,8 +64,7 @@ def written_whole(place: Path, replace: bool = True, like: Path | None = None) -
 def write_whole(
     path: Path, content: bytes | Iterable[bytes], force: bool = False, like: Path | None = None
 ) -> None:
-    """Write a file as `written_whole` does. A link is followed; a device or a pipe is written to directly."""
-    path = path.resolve() if path.is_symlink() and not is_special(path) else path
+    """Write a file as `written_whole` does. A device or a pipe is written to directly."""
     place = nullcontext(path) if is_special(path) else written_whole(path, force, like)
     with place as beside, beside.open("wb") as file:
         file.writelines([content] if isinstance(content, bytes) else content)

@@ -24,7 +24,7 @@ pytest.importorskip("num2words")
         ("en", "The 21st of May, his 3rd.", "The twenty first of May, his third."),
         ("en", "Dial 0123456789.", "Dial zero one two three four five six seven eight nine."),
         ("en", "2020-06-30, £5m, 16:9 and 1km.", "2020-06-30, £5m, 16:9 and 1km."),
-        ("en", "It is 5°C, v=2, AS$3, or (12).", "It is 5°C, v=2, AS$3, or (twelve)."),
+        ("en", "It is 5°C, v=2, AS$3, 4￥ or (12).", "It is 5°C, v=2, AS$3, 4￥ or (twelve)."),
         ("zh", "气温5°C，他有3个。", "气温5°C，他有三个。"),
         ("ms", "Telefon 0123456789.", "Telefon kosong satu dua tiga empat lima enam tujuh lapan sembilan."),
         ("ms", "Kali ke-1, kali ke-3, 5.5 kg.", "Kali pertama, kali ketiga, lima perpuluhan lima kg."),

@@ -288,6 +288,19 @@ def test_an_old_folder_stays_until_the_new_one_is_in_its_place(tmp_path, monkeyp
     assert {path.name for path in tmp_path.rglob("*")} == {"old", "out", "new"}
 
 
+def test_a_link_to_a_folder_stays_and_its_folder_gets_the_new_content(tmp_path):
+    (tmp_path / "disk" / "old").mkdir(parents=True)
+    link = tmp_path / "here" / "model"
+    link.parent.mkdir()
+    link.symlink_to(tmp_path / "disk")
+    with whole_files.written_whole(link) as beside:
+        beside.mkdir()
+        (beside / "new").write_text("")
+    assert link.is_symlink()
+    assert [path.name for path in (tmp_path / "disk").iterdir()] == ["new"]
+    assert [path.name for path in link.parent.iterdir()] == ["model"]
+
+
 @pytest.mark.parametrize(
     ("part", "said"), [("tiny_config", "train.py"), ("tiny_model", "okenizer")], ids=["an encoder", "no tokenizer"]
 )

@@ -112,6 +112,12 @@ def test_options_of_the_pipelines_making_reach_it(tiny_checkpoint: str, tmp_path
     with pytest.raises(ModelError, match="Expected a model"):
         load_pipeline(str(tmp_path / "none"))
     assert gc.isenabled()  # it is off while a model is loaded
+    gc.disable()
+    try:
+        load_pipeline(tiny_checkpoint, "cpu")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
     assert BACKENDS == BACKEND_NAMES
 
 

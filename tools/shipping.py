@@ -39,8 +39,7 @@ def ship(source: str, target: Path, stored_bits: int | None = None, **settings: 
     """
     check_place(target, source, True, ("config.json", "model.safetensors"))
     model = PunctuationRestorationModel.from_pretrained(source, dtype=torch.float32)
-    for name, value in settings.items():
-        setattr(model.config, name, value)
+    model.config.update(settings)
     with written_whole(target) as beside:
         model.save_pretrained(beside, stored_bits=stored_bits)
         for kept in filter(Path.is_file, (target / name for name in (*NOTICES, "README.md"))):

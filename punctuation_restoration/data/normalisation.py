@@ -52,7 +52,7 @@ _YEAR = r"(?P<year>(?<!\d)(?:1[5-9]|20)\d\d(?=年))"
 # it. 12:30 and 1/2 stay as they are.
 _PLAIN = (
     rf"(?P<plain>(?<![A-Za-z\d.,:/\-–$£€¥￥#@_=+&°~^*])(?:{_NUMBER})"
-    r"(?![A-Za-z\d:/\-–$£€#@_=+&°~^*]|[.,]\d))"
+    r"(?![A-Za-z\d:/\-–$£€¥￥#@_=+&°~^*]|[.,]\d))"
 )
 # BBC and KLCC are read letter by letter; NASA, with a vowel in four letters or more, is a word, as OK and TED are.
 # Beside another word in capitals it may be shouted.
