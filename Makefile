@@ -61,7 +61,7 @@ HELD_OUT := ms-spoken-valid ms-manglish-valid zh-english-valid en-casing-valid m
 reproduce: $(RUN)/best  ## prepare the data, train the default model, ship it, and score it on every test
 	$(PYTHON) -m tools.thresholds --model $(RUN)/best --benchmark $(VALIDATION) --limit 30000 \
 		--further en-casing-valid zh-spoken-valid ms-spoken-valid --output $(RUN)/thresholds.json
-	$(PYTHON) -m tools.shipping $(RUN)/best $(realpath $(SHIPPED)) --stored-bits 8 --thresholds $(RUN)/thresholds.json
+	$(PYTHON) -m tools.shipping $(RUN)/best $(SHIPPED) --stored-bits 8 --thresholds $(RUN)/thresholds.json
 	$(PYTHON) evaluate.py --model $(SHIPPED) --benchmark $(TESTS) $(HELD_OUT) --output results
 	$(PYTHON) evaluate.py --model $(SHIPPED) --all-marks --benchmark en-casing-valid zh-spoken-valid ms-spoken-valid \
 		--output results/all-marks
