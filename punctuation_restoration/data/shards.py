@@ -47,7 +47,7 @@ class Words(NamedTuple):
     # (n_words, M) float16, see `data.teacher_labels`; (n_words, 0) where no model has said anything.
     teacher_labels: Array
 
-    def taken(self, index: Array, offsets: Array | None = None) -> "Words":
+    def taken(self, index: Array | slice, offsets: Array | None = None) -> "Words":
         """The words of these numbers, in this order; each may come several times.
 
         `offsets` (n_words,) of their pieces are added up where nobody has done so.

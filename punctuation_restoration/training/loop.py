@@ -241,6 +241,7 @@ class TrainingRun:
                     losses = []
                 if evaluates:
                     self.evaluate()
+                    self.prepared.train()
                 if saves:
                     self.save()
 

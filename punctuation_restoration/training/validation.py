@@ -10,7 +10,6 @@ marks: thresholds are moved one after the other as long as F1 grows. Found on a 
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -94,20 +93,20 @@ class Validation:
                     n_words = max(0, n_words - shard["n_words"])
 
     def restored_samples(self, model: Any) -> list[str]:
-        """The sample sentences as users get them from a model."""
-        was_training, tokenizer = model.training, self.slots.tokenizer
+        """The sample sentences as users get them from a model, which is then ready to serve, without dropout."""
+        tokenizer = self.slots.tokenizer
         restore = PunctuationRestorationPipeline(model.eval(), tokenizer, device=model.device)
         sentences = sample_sentences(self.windows, self.slots)
-        restored = [result["text"] for result in restore(sentences)]
-        model.train(was_training)
-        return restored
+        return [result["text"] for result in restore(sentences)]
 
     def read(self, model: Any) -> Reading | None:
-        """What a model says of the words, all processes together; None without any."""
-        run, was_training = PartialState(), model.training
+        """What a model says of the words, all processes together; None without any.
+
+        The model is then ready to serve, without dropout.
+        """
+        run = PartialState()
         batches = slice(run.process_index, None, run.num_processes)
         read = read_windows(model.eval(), self.slots, self.windows, batches)
-        model.train(was_training)
         parts = gather_object(list(read.values()))
         return Reading(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
 
@@ -158,9 +157,7 @@ def guessed(true: Array) -> tuple[int, float]:
 def sample_sentences(windows: Sequence[CutWindow], slots: Any) -> list[str]:
     """Sentences from everywhere in the documents, without their marks, as the encoder reads them."""
     # Those that are scored, one after the other, are those of whole documents.
-    numbers = [np.arange(len(window.words.labels))[window.scored] for window in windows]
-    parts = zip(windows, numbers, strict=True)
-    words = joined(*(window.words.taken(kept) for window, kept in parts))
+    words = joined(*(window.words.taken(window.scored) for window in windows))
     ends = np.flatnonzero(np.take(stop_labels(slots.config.labels), words.labels)) + 1
     sentences = [range(*pair) for pair in pairwise([0, *ends]) if pair[1] - pair[0] >= LEAST_WORDS]
     pieces, decode = words.pieces(), slots.tokenizer.decode
@@ -272,6 +269,7 @@ def set_tuned(config: Any, reading: Reading | None) -> None:
 
     The thresholds are those with the highest mean F1 of all languages, None if none helps or nothing was read: first
     those of `, . ?` as `marks="basic"` decides, which is what users get, then those of further labels beside them.
+    For these, F1 is the mean over all marks: that of all marks together hardly notices those that are rare.
     """
     config.calibration_temperature, config.thresholds = 1.0, None
     if reading is None:
@@ -281,11 +279,15 @@ def set_tuned(config: Any, reading: Reading | None) -> None:
     config.calibration_temperature = temperature
     probabilities = calibrated(reading.probabilities, temperature)
 
-    def f1_with(marks: str, given: Thresholds) -> float:
-        choice = make_choice(config, marks, given)
+    def f1_of_basic(given: Thresholds) -> float:
+        choice = make_choice(config, "basic", given)
         return mean_f1(reading, choice.goes_to[true], decode(probabilities, choice)[0]) / 100
+
+    def f1_of_each(given: Thresholds) -> float:
+        chosen, _ = decode(probabilities, make_choice(config, "all", given))
+        f1 = [mean_f1(reading, true == label, chosen == label) for label in range(1, len(names))]
+        return float(np.mean(f1)) / 100
 
     basic = [names[index] for index in sorted(set(config.basic_labels) - {0})]
     others = [name for name in names[1:] if name not in basic]
-    thresholds = tune(basic, partial(f1_with, "basic"))
-    config.thresholds = tune(others, partial(f1_with, "all"), thresholds) or None
+    config.thresholds = tune(others, f1_of_each, tune(basic, f1_of_basic)) or None
