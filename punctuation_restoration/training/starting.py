@@ -196,7 +196,23 @@ def build_run(
     )
     if resumed:
         report.tell(f"Resuming from {resumed} (step {kept['step']}).")
-    passes = settings.max_steps / pass_steps
+    tell_passes(report, settings, step_pieces, n_words, settings.max_steps / pass_steps)
+    origin = {
+        **origin_of(start),
+        "started_from": start,
+        "languages": index["languages"],
+        "n_words": n_words,
+        "seed": settings.seed,
+    }
+    return TrainingRun(
+        settings, out, accelerator, model, tokenizer, source, validation, report, origin, kept
+    )
+
+
+def tell_passes(
+    report: RunReport, settings: TrainingSettings, step_pieces: int, n_words: int, passes: float
+) -> None:
+    """Say how often the run reads its words, with a warning where that teaches them by heart."""
     report.tell(
         f"{settings.max_steps:,} steps of {step_pieces:,} pieces read the {n_words:,} words {passes:.1f} times"
         + (", or fewer where validation stops getting better." if settings.patience else ".")
@@ -206,11 +222,6 @@ def build_run(
             f"Warning: more than {MOST_PASSES} times mostly teaches a text by heart. Leave out --max-steps, or add "
             "--patience 3."
         )
-    languages, seed = index["languages"], settings.seed
-    noted = {"started_from": start, "languages": languages, "n_words": n_words, "seed": seed}
-    origin = {**origin_of(start), **noted}
-    parts = (settings, out, accelerator, model, tokenizer, source, validation, report, origin, kept)
-    return TrainingRun(*parts)
 
 
 def settings_that_began(
