@@ -127,7 +127,7 @@ def _in_gap(text: str, start: int, end: int, marks: Set[str]) -> tuple[list[int]
     """The offsets of the marks to take out of a gap; and whether the word before takes no mark beside what stays."""
     takes_no_mark = bool(typed_dashes(text, start, end))  # which are not in the table, and stay
     offsets = set(mark_offsets(text, start, end, marks))
-    removed: list[int] = []
+    removed = []
     for run in _runs(marks).finditer(text, start, end) if offsets else ():
         inside = [offset for offset in range(*run.span()) if offset in offsets]
         # Quotes and brackets do not keep words apart for sure: `a.'b` would become `a'b`.
@@ -151,7 +151,7 @@ def follows(edit: Edit) -> bool:
 
 def edited(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:
     """`text[start:end]` with edits, ascending, that all belong to it."""
-    parts: list[str] = []
+    parts = []
     for edit in edits:
         parts += [text[start : edit["start"]], edit["inserted"]]
         start = edit["start"] + len(edit["removed"])

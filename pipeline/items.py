@@ -145,7 +145,8 @@ def seconds(value: Any, unit: float = 1.0) -> Time:
             hours, minutes, rest = map(float, parts)
             is_clock = match.re is _DURATION or match[2]
             return round(hours * 3600 + minutes * 60 + rest * (1 if is_clock else unit), 6)
-        value = int(value) if value.isdecimal() else value
+        if value.isdecimal():
+            value = Decimal(value)
     if value is None:
         return None
     value = value.item() if hasattr(value, "item") else value

@@ -201,7 +201,7 @@ def find_forms(text: str, words: Sequence[Word]) -> Forms:
 
 def _inside_said(words: Sequence[str]) -> Iterator[int]:
     """The words inside what is said in several words, but for its last one."""
-    tokens: list[str] = []
+    tokens = []
     ends = []
     for word in words:
         tokens += _TOKENS.findall(word)

@@ -62,7 +62,7 @@ class Names(NamedTuple):
 
 
 _MARKS = regex.escape("".join(known_marks(",.?!:;…、—")))
-ENTITY = rf"&(?:amp;)*+(?:{'|'.join(name2codepoint)}|\#\d{{1,7}}+|\#[xX][0-9a-fA-F]{{1,6}}+);|&(?:amp;)++"
+ENTITY = rf"&(?:amp;)*+(?:apos|{'|'.join(name2codepoint)}|\#\d{{1,7}}+|\#[xX][0-9a-fA-F]{{1,6}}+);|&(?:amp;)++"
 _ROWS = r"""
 GAP = [ \t\ufeff\u200e\u200f]*+
 END = (?={GAP}(?:[\r\n]|\Z))
@@ -230,7 +230,7 @@ def _come_back(names: Counter[str]) -> bool:
 
 def audible(text: str, hidden: Iterable[Hidden]) -> str:
     """The text as it is said, as long as before: with blanks in the place of what is not."""
-    parts: list[str] = []
+    parts = []
     done = 0
     for one in hidden:
         start = max(done, one.start)
@@ -274,11 +274,9 @@ def _hidden(match: regex.Match[str]) -> Hidden:
     return Hidden(start, end, "sign" if read else kind, read=read)
 
 
-def decoded(entity: str) -> str:
-    """The character that an entity stands for; it may be escaped several times: `&amp;#39;`."""
-    while (sign := html.unescape(entity)) != entity:
-        entity = sign
-    return entity
+def decoded(text: str) -> str:
+    """The text with the characters that entities stand for; one may be escaped several times: `&amp;#39;`."""
+    return _PATTERNS["ENTITY"].sub(lambda match: html.unescape(match[0].replace("amp;", "")), text)
 
 
 def _said(sign: str, around: str) -> str:
@@ -292,7 +290,7 @@ def _said(sign: str, around: str) -> str:
 
 def _opening(text: str, start: int, end: int, layout: Layout, names: Names) -> list[Hidden]:
     """What opens the line `text[start:end]`; a line in which nothing is said goes with the line end behind it."""
-    found: list[Hidden] = []
+    found = []
     match = _PATTERNS["NAME_ALONE"].match(text, start) if names.alone else None
     if match and match["name"] in names.alone:
         found.append(Hidden(start, match.end(), "name", match["name"]))

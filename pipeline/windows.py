@@ -41,7 +41,7 @@ def windows_of(n_pieces: Sequence[int], config: ModelConfig) -> list[Window]:
     """
     window, left, right = config.window, config.left_context, config.right_context
     n_words, room = len(n_pieces), config.max_window_pieces - 2  # beside <s> and </s>
-    windows: list[Window] = []
+    windows = []
     keep_from = 0
     while keep_from < n_words:
         budget = room - n_pieces[keep_from]

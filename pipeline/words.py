@@ -82,7 +82,7 @@ class WordFinder:
         spans = list(self._spans(text))
         starts = [*(start for start, *_ in spans), len(text)]
         closing = _closing_quotes(text)
-        words: list[Word] = []
+        words = []
         previous_end, previous_script = 0, "Latin"
         for (start, end, spoken, script), following in zip(spans, starts[1:], strict=True):
             mark_from, mark_at = start, end

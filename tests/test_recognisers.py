@@ -243,6 +243,8 @@ OTHERS: dict[str, Any] = {
         "Content", "BeginOffsetMillis", "EndOffsetMillis", 1000, ParticipantId="AGENT")},
     "Leopard": {"transcript": SAID, "words": timed("word", "start_sec", "end_sec")},
     "Smallest": {"transcription": SAID, "utterances": [{"text": SAID, "start": 0.1, "end": 0.9}]},
+    "Watson": {"result_index": 0, "results": [{"final": True, "alternatives": [
+        {"transcript": f"{SAID} ", "timestamps": [["hello", 0.1, 0.4], ["you", 0.5, 0.9]]}]}]},
     "NeMo": {"words": timed("word", "start_time", "end_time", speaker_label="A")},
 }  # fmt: skip
 
@@ -304,6 +306,28 @@ def test_of_several_readings_the_first_is_read_and_the_others_stay(restore: Any)
     assert result["alternatives"][0]["text"] == restore("hello you")["text"]
     assert result["alternatives"][1] == vosk["alternatives"][1]
     assert [row["start"] for row in result["sentences"]][:1] == [0.0]
+    kaldi = {"result": {"hypotheses": [{"transcript": "hello you"}, {"transcript": "hallo you", "likelihood": 11}]}}
+    texts = [one["transcript"] for one in restore_transcript(restore, kaldi)["result"]["hypotheses"]]
+    assert texts == [restore("hello you")["text"], "hallo you"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"from": "Mary", "to": "John"}, {"from": {"name": "Mary"}}, {"to": "de"}, {"time": "10:05 AM"},
+        {"timestamp": "05/05/2024 10:00:00"}, {"timestamp": "2024-05-05"}, {"start": "2024-05-05T10:00:00Z"},
+    ],
+)  # fmt: skip
+def test_what_is_no_time_under_a_name_of_times_is_passed_over(restore: Any, more: Any) -> None:
+    for value in ({"messages": [{**more, "text": SAID}]}, {**more, "segments": [{"text": SAID, "start": 0.5}]}):
+        told = read(value).speech
+        assert (told.text, [span.time for span in told.spans]) == (SAID, [(0.5, None)] * ("segments" in value))
+
+
+@pytest.mark.parametrize("more", [{"start": "soon"}, {"end": "x"}, {"from": "12:70:80:90"}, {"start": "9" * 5000}])
+def test_a_time_that_is_none_is_an_error_where_nothing_else_was_meant(more: Any) -> None:
+    with pytest.raises(ValueError, match="Expected times"):
+        read({"segments": [{"text": SAID, **more}]})
 
 
 @pytest.mark.parametrize("name", [*OTHERS, *BY_RULE])

@@ -1,5 +1,6 @@
 """Subtitles: marks cross cue borders, and nothing but marks ever changes."""
 
+import html
 import json
 import re
 from pathlib import PurePath
@@ -298,6 +299,26 @@ def test_entities_of_json_are_escaped_once_in_webvtt(text: str) -> None:
     segments = [{"start": 0.0, "end": 1.0, "text": text}]
     restored = restore_file(marking({}), read_source(json.dumps({"segments": segments}), "json"))
     assert write_as(restored, "vtt").splitlines()[3] == text.replace("&eacute;", "é")
+
+
+@pytest.mark.parametrize("text", ["at&t rock&notes", "see a.com/x=1&region=us", "the <b> tag", "<i>so</i> a < b"])
+@pytest.mark.parametrize("target", ["srt", "vtt"])
+def test_words_that_look_like_tags_or_entities_are_the_same_in_new_cues(text: str, target: str) -> None:
+    for source in (json.dumps({"segments": [{"start": 0.0, "end": 9.0, "text": text}]}), srt(html.escape(text))):
+        transcript = read_source(source, "json" if source[0] == "{" else "srt")
+        written = write_as(restore_file(marking({}), transcript), target)
+        (again,) = read_source(written, target).speeches
+        assert again.text.split() == text.split()
+
+
+def test_a_voice_is_named_as_it_is_written() -> None:
+    vtt = "WEBVTT\n\n00:01.000 --> 00:02.000\n<v R&notes &amp; d>hello you\n"
+    assert write_as(restore_file(marking({}), read_source(vtt, "vtt")), "txt") == "R&NOTES & D: hello you\n"
+
+
+def test_a_line_of_digits_of_any_length_is_said() -> None:
+    source = srt("hello\n\n" + "7" * 5000, "you")
+    assert marked(source).count("7") == 5000
 
 
 @pytest.mark.parametrize("end", ["<br>", "<BR />", "\\N"])

@@ -102,6 +102,7 @@ def test_times_in_plain_text_are_not_read(restore: Any, text: str) -> None:
 
 READ_AS = [
     ("it&#39;s", "it's"), ("don&amp;#39;t", "don't"), ("r&amp;d", "r&d"), ("caf&eacute;", "café"),
+    ("it&apos;s", "it's"), ("r&amp;amp;amp;d", "r&d"),
     ("&#20320;&#22909;", "你好"), ("ev\x1b[0m\x1b[1mery", "every"), ("[ __ ]", "x"), ("[?]", "x"), ("***", "x"),
     ("⁇", "x"), ("####", "x"),
 ]  # fmt: skip

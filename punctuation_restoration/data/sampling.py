@@ -61,8 +61,8 @@ class WindowSampler:
     def __post_init__(self) -> None:
         self.is_stop = np.array(stop_labels(self.index["labels"]))  # (M,)
         self.streams: list[WordStream] = []
-        weighted_words: list[float] = []
-        of_stream: list[str] = []  # its language
+        weighted_words = []
+        of_stream = []  # its language
         # Sorted by language: systematic sampling then gives each language its share in every step.
         for row in sorted(self.index["sources"], key=itemgetter("language")):
             for shard in row["splits"]["train"]["shards"]:

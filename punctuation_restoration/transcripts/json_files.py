@@ -67,12 +67,12 @@ def read_json(source: str, keys: Keys | None = None) -> Transcript:
     values = list(_values(source))
     if not values:
         raise FormatError("Expected JSON, got an empty file.", line=1)
-    are_several = len(values) > 1
-    if are_several and not all(isinstance(value, dict) for value in values):
+    if len(values) == 1:
+        return _transcript(source, "json", [_read(values[0], 1, keys)])
+    if not all(isinstance(value, dict) for value in values):
         raise FormatError("Expected one JSON value or several objects, got several values.", line=1)
     # Several may be one transcript, as Vosk prints them.
-    read = _read(values, None, keys) if are_several else [_read(values[0], 1, keys)]
-    return _transcript(source, "json", read)
+    return _transcript(source, "json", _read(values, None, keys))
 
 
 def read_json_lines(source: str, keys: Keys | None = None) -> Transcript:
@@ -124,10 +124,9 @@ def _values(text: str, line: int = 1) -> Iterator[Any]:
                 problem = "Expected JSON nested less deeply than this."
             elif isinstance(error, json.JSONDecodeError):
                 at, why = error.pos, f"({error.msg.lower()})."
-                problem = f"Expected JSON, got {text[at : at + 20]!r} in column {error.colno} {why}"
+                problem = f"Expected JSON, got {text[at:][:20]!r} in column {error.colno} {why}"
                 if not text[at:].strip() or error.msg.startswith("Unterminated string"):
-                    expected = "Expected the rest of the JSON, got the end of the file"
-                    problem = f"{expected} {why} Is it cut off?"
+                    problem = f"Expected the rest of the JSON, got the end of the file {why} Is it cut off?"
             raise FormatError(problem, line=line - 1 + line_of(text, at)) from error
         yield value
 

@@ -31,6 +31,8 @@ LENGTHS = {"duration", "dur"}
 BARE = {"offset", "offsets", "ts", "time", "timestamp", "timestamps"}
 UNITS = {"ms": 0.001, "millis": 0.001, "milliseconds": 0.001, "ticks": 1e-7}
 BESIDE_TIMES = {*BARE, *UNITS, "t", "d", "in", "at", "s", "sec", "seconds"}
+# These, and bare ones, often tell something else: who wrote (`"from": "Mary"`), a language, the time of the day.
+LOOSE = {"from", "to"}
 ROLES = (("start", STARTS), ("end", ENDS), ("length", LENGTHS), ("bare", {""}))
 # They count frames (NeMo), or from the start of their segment (YouTube, Tencent).
 OTHER_TIMES = {"start_offset", "end_offset", "tOffsetMs", "OffsetStartMs", "OffsetEndMs"}
@@ -39,6 +41,7 @@ BESIDE_SPEAKERS = {"label", "id", "tag", "name"}
 of_a_key = functools.lru_cache(maxsize=4096)  # files have few keys, each in every entry
 _NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_MOMENT = re.compile(r"[\s\d.,:+\-PTHMSpthms]*")  # `01:02.5`, `1.5s`, `PT1.5S`
 
 
 @of_a_key
@@ -112,6 +115,14 @@ def speaker_in(members: Members, path: str | None) -> str | int | float | None:
     return None
 
 
+def _tells_other(key: Any, value: Any) -> bool:
+    """Whether a value is none of the times that its key may name."""
+    names = _names(key)
+    if isinstance(value, str):
+        return bool(_DATE.match(value)) or (names <= LOOSE | BARE and not _MOMENT.fullmatch(value))
+    return isinstance(value, Mapping) and names <= LOOSE
+
+
 def times_in(members: Members, keys: Keys) -> Times | None:
     """When it was said: start and end, None where one is not known; None where it has no times.
 
@@ -123,8 +134,7 @@ def times_in(members: Members, keys: Keys) -> Times | None:
     told: dict[str, tuple[Any, float]] = {}
     for key, value in members.items():
         role, unit = time_role(key)
-        is_date = isinstance(value, str) and _DATE.match(value)
-        if role and value is not None and not is_date:
+        if role and value is not None and not _tells_other(key, value):
             told.setdefault(role, (value, unit))
     for name in ("start", "end"):
         if name in keys and (value := value_at(members, keys[name].split("."))) is not None:

@@ -43,7 +43,7 @@ Speaker = str | int | float | None
 Way = tuple[str | int, ...]  # keys, attributes and numbers that lead to a value
 ANY = "*"  # in a layer, in the place of the numbers
 WORD_LISTS = ("word", "token", "element", "segs", "chunks", "items")
-READINGS = ("alternatives", "nbest")  # of the same words: the first one is read
+READINGS = ("alternatives", "nbest", "hypotheses")  # of the same words: the first one is read
 CHANNELS = ("channels", "transcripts")
 NAMES = ("id", "audio_filepath", "name", "key")  # of a recording
 SILENT = {"partial", "alternatives"}  # keys of entries in which nothing may be heard
@@ -159,7 +159,7 @@ def read_transcripts(value: Any, keys: Keys | None = None) -> Transcripts:
     parts = (Part(members_of(entry), (n,), keys) for n, entry in enumerate(entries))
     if is_one or any(part.is_one_of_several for part in parts):
         return _Reader(keys).read(value)
-    transcripts: list[Recognised] = []
+    transcripts = []
     for n, entry in enumerate(entries):
         try:
             one = _Reader(keys).read(_held(entry))
@@ -321,6 +321,11 @@ class _Reader:
                 yield pattern, Text(value, way, above)
             return
         entries = as_list(value)
+        match entries:
+            case [str(word), int() | float() as begins, int() | float() as ends]:  # Watson's words
+                part = Part({"start": begins, "end": ends}, way, {}, above)
+                yield (*pattern, "word"), Text(word, (*way, 0), part)
+                return
         if entries is None:
             members = members_of(value)
             if n_deep > DEEPEST or {"word", "mark"} <= members.keys():
@@ -342,14 +347,11 @@ class _Reader:
             for n, entry in enumerate(entries):
                 members = {"speaker": f"channel {n + 1}"} if are_channels else {}
                 part = Part(members, (*way, n), {}, above)
-                has_text = are_words
-                if are_words:
-                    yield pattern, Text(entry, part.way, part)
-                else:
-                    for found in self._texts(entry, part.way, pattern, part):
-                        has_text = True
-                        yield found
-                if not has_text:
+                found = [(pattern, Text(entry, part.way, part))]
+                if not are_words:
+                    found = list(self._texts(entry, part.way, pattern, part))
+                yield from found
+                if not found:
                     self.without_text.append((pattern, part, entry))
 
     def _to_read(self) -> list[Layer]:
@@ -447,7 +449,7 @@ class _Reader:
         """When these lines were said. WhisperX has no times for numerals."""
         timed = [(part.timed, line.span) for part, line in told]
         above = {part.above.timed for part, _ in timed if part and part.above}
-        spans: list[TimedSpan] = []
+        spans = []
         for part, group in itertools.groupby(timed, key=itemgetter(0)):
             places = [span for _, span in group]
             if part is None or part in above:
@@ -465,7 +467,7 @@ class _Reader:
 
     def _times_of_words(self, spoken: str) -> list[TimedSpan]:
         """FunASR has times in a list of their own, a pair for each word or Han character."""
-        spans: list[TimedSpan] = []
+        spans = []
         for text in self.said:
             times = as_list(text.part.members.get("timestamp")) or ()
             places = [word.span() for word in _TOKEN.finditer(spoken, *text.line.span)]

@@ -115,7 +115,7 @@ class RestoredSpeech:
             bisect_left(words, offset, key=itemgetter("start")): introduction
             for offset, introduction in introductions.items()
         }
-        sentences: list[Sentence] = []
+        sentences = []
         for first, end in sentence_ranges(speech.text, self.edits, words, speech.turns, self.stops):
             start = words[first]["start"]
             n_before = bisect_right(speech.speakers, start, key=itemgetter(0))

@@ -144,7 +144,7 @@ class Speech:
 
     def source_edits(self, edits: Sequence[Edit]) -> list[Change]:
         """What the edits change in the file, in each copy; blanks between cues have no place there."""
-        changes: list[Change] = []
+        changes = []
         start_of = itemgetter("start")
         for n in range(0, len(self.runs), 4):
             run = Run(*self.runs[n : n + 4])
@@ -167,7 +167,7 @@ class Speech:
 
 def spliced(source: str, changes: Iterable[Change], begins: int = 0) -> str:
     """A source with what is written at some of its places, in order; `begins` is the place of its first character."""
-    parts: list[str] = []
+    parts = []
     done = 0
     for start, end, written in changes:
         parts += [source[done : start - begins], written]

@@ -35,7 +35,7 @@ _END = r"[ \t]*(?:\r{0,2}\n|\r)"  # of a line; `\r\r\n` is one that was converte
 # The line of times, and the number above it; an arrow may also be said: `it goes a --> b`.
 _HEAD = re.compile(
     rf"(?:(?P<apart>\A\ufeff?|(?<=\n\n)|(?<=\n\r\n)|(?<=\r\r\n)|(?<=\r\r))?(?<![^\r\n\ufeff])"
-    rf"[ \t]*+(?P<number>\d++){_END}(?:{_END})*+)?+(?<![^\r\n\ufeff])(?P<times>[^\r\n]*-->[^\r\n]*+)"
+    rf"[ \t]*+(?P<number>\d{{1,9}}+){_END}(?:{_END})*+)?+(?<![^\r\n\ufeff])(?P<times>[^\r\n]*-->[^\r\n]*+)"
 )
 _TIME_LIKE = re.compile(r"\d:\d|\d[.,]\d{3}|^[ \t]*-->|-->[ \t]*$")
 _BLOCK = re.compile(rf"(?:[^\r\n]++(?:{_END}|\Z))+")  # lines up to an empty one
@@ -47,7 +47,7 @@ _DAMAGED_TIMES = re.compile(
     re.MULTILINE,
 )
 _SIGNS_OF_TIMES = "0123456789:,.- \t\r\n"
-_NUMBER_ALONE = re.compile(r"(?<=\n)[ \t]*\r{0,2}\n[ \t]*(\d++)[ \t]*(?=[\r\n]|\Z)")
+_NUMBER_ALONE = re.compile(r"(?<=\n)[ \t]*\r{0,2}\n[ \t]*(\d{1,9}+)[ \t]*(?=[\r\n]|\Z)")
 
 # SubRip has no standard; "<" may be a plain sign there, so only tags that players know are tags.
 _OVERRIDE = r"\{\\[^{}\n]*+\}"  # of SubStation Alpha: `{\an8}`
@@ -61,6 +61,7 @@ _MARKUP = {
     name: regex.compile(rf"(?P<end>{_SHOWN_LINE_END})|(?P<tag>{tag})|(?P<entity>{ENTITY})|\Z")
     for name, tag in (("srt", _SRT_TAG), ("vtt", rf"<[^<>\n]*+>|{_OVERRIDE}"))
 }
+_ESCAPED = {"srt": regex.compile(_SRT_TAG), "vtt": regex.compile("[&<>]")}  # where it is said
 # Of WebVTT: `<v.loud Mary Lee>`.
 _VOICE = regex.compile(r"<v(?:\.[^\s<>]*+)?+[ \t]++([^<>]*[^<>\s])[ \t]*+>")
 _SHOWN_LINE = regex.compile(r"[^\n]*+\n|[^\n]++")
@@ -146,8 +147,8 @@ def _text_end(source: str, cue_format: str, start: int, end: int, number: str | 
 
     Times of another cue that are damaged in it, or missing below the next number, are a `FormatError`.
     """
-    numbers = _NUMBER_ALONE.finditer(source, start, end) if number else iter(())
-    following = next((one for one in numbers if int(one[1]) == int(number or 0) + 1), None)
+    numbers = _NUMBER_ALONE.finditer(source, start, end)
+    following = number and next((one for one in numbers if int(one[1]) == int(number) + 1), None)
     if following and not source[following.end() :].strip(_SIGNS_OF_TIMES):
         return following.start(1)
     if damaged := _DAMAGED_TIMES.search(source[start:end]):
@@ -192,9 +193,9 @@ def _checked(source: str, cues: Iterator[Cue], warnings: list[str]) -> Iterator[
 
 def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
     """The text of a cue without its tags; the voices that begin in it are hidden there as names."""
-    parts: list[str] = []
-    runs: list[Run] = []
-    voices: list[Hidden] = []
+    parts = []
+    runs = []
+    voices = []
     length, done = 0, cue.start
     end = cue.start + len(source[cue.start : cue.end].rstrip())
     for match in _MARKUP[cue_format].finditer(source, done, end):
@@ -209,14 +210,19 @@ def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
                 length += len(text)
         done = match.end()
         if voice := _VOICE.fullmatch(match["tag"] or ""):
-            voices.append(Hidden(length, length, "name", html.unescape(voice[1])))
+            voices.append(Hidden(length, length, "name", decoded(voice[1])))
     return Line("".join(parts), runs, voices)
+
+
+def cue_text(cue_format: str, text: str) -> str:
+    """A text as a cue says it: entities become their characters, and what would be a tag is escaped."""
+    return _ESCAPED[cue_format].sub(lambda match: html.escape(match[0], quote=False), decoded(text))
 
 
 def _lines(cue: Line, names: Names) -> list[Line]:
     """The lines of a cue in which something is shown, each with what in it is not said."""
     hidden = sorted([*cue.hidden, *find_hidden(cue.text, "line", names)])
-    lines: list[Line] = []
+    lines = []
     for match in _SHOWN_LINE.finditer(cue.text):
         start, end = match.span()
         text = match.group().rstrip("\n")
@@ -314,8 +320,11 @@ def _scrolls(texts: list[list[str]]) -> bool:
     word. Elsewhere equal lines were said twice, so repetition counts only where most cues of a file have it and many
     add something.
     """
-    pairs = list(itertools.pairwise(texts))
-    repeated = [(above, below) for above, below in pairs if _n_repeated(above, below)]
-    n_growing = sum(above[-_n_repeated(above, below) :] != below for above, below in repeated)
-    least = _ROLLING_SHARE * sum(bool(above and below) for above, below in pairs)
-    return n_growing >= max(2, len(repeated) / 3) and len(repeated) >= max(_MIN_ROLLING, least)
+    n_pairs = n_rolling = n_growing = 0
+    for above, below in itertools.pairwise(texts):
+        n_pairs += bool(above and below)
+        if n := _n_repeated(above, below):
+            n_rolling += 1
+            n_growing += above[-n:] != below
+    least = max(_MIN_ROLLING, _ROLLING_SHARE * n_pairs)
+    return n_growing >= max(2, n_rolling / 3) and n_rolling >= least

@@ -4,7 +4,6 @@ New cues end with sentences and keep to limits of length and reading speed. A fi
 place by `RestoredTranscript.source` instead.
 """
 
-import html
 import itertools
 import math
 from bisect import bisect_left
@@ -20,6 +19,7 @@ from .json_files import json_text
 from .reading import FORMATS
 from .restoring import RestoredSpeech, RestoredTranscript
 from .speech import Sound
+from .subtitles import cue_text
 
 _CLAUSE_MARKS = "".join(known_marks(",;:—"))
 # Of a break after a mark, beside one elsewhere: so much farther from the middle it may be.
@@ -96,22 +96,18 @@ def write_as(
             )
         case "srt" | "vtt":
             if len(speeches) > 1:
-                problem = f"Expected one transcript to make subtitles of, got {len(speeches)}."
-                raise ValueError(f"{problem} Write jsonl, or split it.")
-            cues = [
-                cue
-                for speech in speeches
-                if speech.words
-                for cue in _new_cues(speech, limits or CueLimits())
-            ]
+                raise ValueError(
+                    f"Expected one transcript to make subtitles of, got {len(speeches)}. Write jsonl, or split it."
+                )
+            said = [speech for speech in speeches if speech.words]
+            cues = [cue for speech in said for cue in _new_cues(speech, limits or CueLimits())]
             blocks = ["WEBVTT\n"] if file_format == "vtt" else []
             for n, cue in enumerate(cues, start=1):
                 times = f"{_clock_time(cue.begins)} --> {_clock_time(cue.ends)}"
-                text = html.unescape("\n".join(cue.lines))  # of JSON, which may have entities
-                if file_format == "vtt":
-                    blocks.append(f"{times}\n{html.escape(text, quote=False)}\n")
-                else:
-                    blocks.append(f"{n}\n{times.replace('.', ',')}\n{text}\n")
+                if file_format == "srt":
+                    times = f"{n}\n{times.replace('.', ',')}"
+                text = cue_text(file_format, "\n".join(cue.lines))
+                blocks.append(f"{times}\n{text}\n")
             return "\n".join(blocks)
         case "json":
             rows: Any = list(map(_row, speeches))
@@ -156,7 +152,7 @@ def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> Iterator[Cue]:
         )
     words = _with_sounds(_words(restored), restored.speech.sounds)
     starts = [n for n, word in enumerate(words) if word.is_apart]
-    cues: list[Cue] = []
+    cues = []
     ends = 0.0
     for first, end in itertools.pairwise([*starts, len(words)]):
         for part in _split(words[first:end], limits):
@@ -190,9 +186,9 @@ def _with_sounds(words: list[CueWord], sounds: list[Sound]) -> list[CueWord]:
     """Sounds among the words: beside the word before or after them that their own cue shows, too, else in new cues."""
     shown: list[CueWord] = []
     done = 0
-    for offset, text, time in sounds:
-        begins = time[0] or 0.0
-        ends = time[1] or begins
+    for offset, text, (begins, ends) in sounds:
+        begins = begins or 0.0
+        ends = ends or begins
         n = bisect_left(words, offset, key=attrgetter("start"))
         shown += words[done:n]
         done = n
@@ -212,7 +208,7 @@ def _split(words: list[CueWord], limits: CueLimits) -> Iterator[list[CueWord]]:
     while _lines(words, limits) is None:
         widths = list(itertools.accumulate(_width(word.shown) for word in words))
         wanted = widths[-1] / max(2, -(-widths[-1] // (limits.line_width * limits.n_lines)))
-        costs: list[float] = []  # of a cut after each word
+        costs = []  # of a cut after each word
         for n, width in enumerate(widths[:-1]):
             if n and _lines(words[: n + 1], limits) is None:
                 break
