@@ -20,6 +20,7 @@ logger = logging.get_logger(__name__)
 
 NO_MARK = "O"
 
+Fields = dict[str, Any]  # of a configuration
 # One row a label: the signs before and after its word.
 DEFAULT_LABELS = (
     {"name": NO_MARK, "before": "", "after": ""},
@@ -188,7 +189,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         return sorted(key for key in keys if key not in known and not key.startswith("_"))
 
     @classmethod
-    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
+    def from_dict(cls, config_dict: Fields, **kwargs: Any) -> Any:
         """As in transformers; unknown keys are left out with a warning."""
         if unknown := cls.unknown_keys(config_dict):
             logger.warning(
@@ -198,7 +199,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         known = {key: value for key, value in config_dict.items() if key not in unknown}
         return super().from_dict(known, **kwargs)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """All fields as they are saved, with the name of the pipeline's class for the Hub."""
         return {**super().to_dict(), "custom_pipelines": {self.model_type: PIPELINE}}
 
@@ -305,19 +306,19 @@ def _plain(mark: str) -> str:
 
 
 def _checked(label: Mapping[str, str]) -> dict[str, str]:
-    row = dict(label)
+    row = dict(label) if isinstance(label, Mapping) else {}
     has_texts = row.keys() == DEFAULT_LABELS[0].keys() and all(
         isinstance(text, str) for text in row.values()
     )
     if not has_texts or not row["name"]:
         raise ValueError(
-            f"Expected a label with the texts name, before and after, got {dict(label)!r}. Only before and after may "
-            "be empty."
+            f"Expected a label with the texts name, before and after, got {label!r}. Only before and after may be "
+            "empty."
         )
     return row
 
 
-def _built(config: dict[str, Any] | PreTrainedConfig | None) -> PreTrainedConfig:
+def _built(config: Fields | PreTrainedConfig | None) -> PreTrainedConfig:
     if config is None:
         return AutoConfig.for_model("xlm-roberta")
     if isinstance(config, PreTrainedConfig):

@@ -82,9 +82,9 @@ class PunctuationStreamer:
         if left_context is None:  # with the open words as many as the model's contexts allow
             left_context = config.left_context + max(0, config.right_context + 1 - look_ahead)
         if min(look_ahead, left_context) < 0:
-            got = f"{look_ahead} and {left_context}"
             raise ValueError(
-                f"Expected look_ahead and left_context of 0 words or more, got {got}. Correct them."
+                f"Expected look_ahead and left_context of 0 words or more, got {look_ahead} and {left_context}. "
+                "Correct them."
             )
         self.look_ahead = look_ahead
         self.left_context = left_context

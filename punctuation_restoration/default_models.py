@@ -34,12 +34,19 @@ FAST = place_of(HUB_FAST)
 def find_model(name: str | None = None) -> str:
     """Folder or Hub id for a command's `--model`: "fast", a name of the user's, or None for the default model.
 
-    An `OSError` if it names a folder that is not there, or one of our models that can neither be found nor downloaded.
+    An `OSError` if it names a folder that is not there or holds no model, or one of our models that can neither be
+    found nor downloaded.
     """
     model = FAST if name == "fast" else name or DEFAULT_MODEL
-    if not HUB_ID.fullmatch(model) and not Path(model).exists():
+    path = Path(model)
+    if not HUB_ID.fullmatch(model) and not path.exists():
         raise OSError(
             f"Expected a model's folder or Hub id, got {model}, where nothing is. Check the path."
+        )
+    if path.is_dir() and not (path / "config.json").is_file():
+        raise OSError(
+            f"Expected a model's folder, got {model}, which has no config.json. Of a training run give the folder "
+            "best in it."
         )
     check_model(model)
     return model

@@ -59,9 +59,9 @@ def load_pipeline(
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
         reason = refused_code(error) or first_line(error)
         if not reason.startswith("Expected "):  # ours say what to do
-            what_to_do = "Give a folder or a Hub id (--model), or check the connection."
             reason = (
-                f"Expected a model to load from {model}, got: {reason.rstrip('.')}. {what_to_do}"
+                f"Expected a model to load from {model}, got: {reason.rstrip('.')}. Give a folder with all files of a "
+                "model, or a Hub id (--model), or check the connection."
             )
         raise ModelError(reason) from error
     finally:
@@ -95,5 +95,7 @@ def add_trust_option(parser: _ActionsContainer) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    """The gist of a long message."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip()
+    """The gist of a long message: the last error that is told in it, or its first line."""
+    said = str(error).strip() or type(error).__name__
+    inside = re.findall(r"^\w+Error: (.+)", said, re.MULTILINE)
+    return inside[-1] if inside else said.splitlines()[0].rstrip()

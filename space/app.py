@@ -19,7 +19,7 @@ from typing import Any
 import gradio as gr
 import sound
 from cards import Cards
-from restorer import BEST, DEFAULTS, MAX_FILE_BYTES, QUICK, PageRestorer
+from restorer import BEST, DEFAULTS, MAX_FILE_BYTES, QUICK, PageRestorer, Values
 from views import hint
 
 # Visitors' files are in a folder of their own, which is removed when the server stops.
@@ -34,13 +34,13 @@ KEPT_SECONDS = 600  # of files
 KEPT_SESSIONS = 8  # visitors whose last answers Gradio keeps in memory
 MAX_WAITING = 100  # visitors in the queue; the next is told to come back
 TOGETHER = 4  # visitors who are served at once; their blocks take turns
-SERVED: dict[str, Any] = {
+SERVED: Values = {
     "api_visibility": "private",
     "concurrency_id": "model",
     "concurrency_limit": TOGETHER,
     "show_progress": "hidden",
 }
-AT_LAST: dict[str, Any] = {"trigger_mode": "always_last", **SERVED}
+AT_LAST: Values = {"trigger_mode": "always_last", **SERVED}
 
 EXAMPLES = {
     "Mixed": "okay so the budget is fixed for this year 但是我们还可以改时间表你觉得怎么样 "

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from restorer import PageRestorer
+from restorer import PageRestorer, Values
 from views import EMPTY, Shown, card, hint, problem, progress
 
 LIVE_CHARACTERS = 4_000  # a longer text is restored when the button is pressed, not at every key
@@ -70,7 +70,7 @@ class Cards:
             for shown in self.of_heard(heard, *options):
                 yield heard, heard["text"].strip(), shown
 
-    def of_heard(self, heard: dict[str, Any] | None, *options: Any) -> Iterator[str]:
+    def of_heard(self, heard: Values | None, *options: Any) -> Iterator[str]:
         """Cards of what was heard; nothing where no recording is there."""
         if heard and heard["text"].strip():
             yield from self.of(heard, *options)

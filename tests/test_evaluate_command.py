@@ -2,6 +2,7 @@
 
 import json
 import runpy
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from punctuation_restoration.cli import commands
+from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
+from punctuation_restoration.training.building import with_labels
 
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCES = "hello you are here. is he there? the man, you say, is in. "
@@ -131,6 +134,35 @@ def test_a_result_is_compared_with_an_earlier_one(run: Run, tmp_path: Path, caps
     assert read_result(second)["against"]["interval_95"] == [0.0, 0.0]
 
 
+def test_a_model_with_more_labels_is_compared_with_one_that_has_the_usual_ones(
+    run: Run, texts: Path, tiny_checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    model = PunctuationRestorationModel.from_pretrained(tiny_checkpoint)
+    labels = [*model.config.labels, {"name": "DASH", "before": "", "after": "–"}]
+    shutil.copytree(tiny_checkpoint, tmp_path / "more")
+    with_labels(model, labels).save_pretrained(tmp_path / "more")
+    more = ("--model", tmp_path / "more")
+    assert run("--output", first) == 0
+    assert run("--output", second, "--against", first, *more) == 0
+    assert read_result(second)["label_names"] == read_result(first)["label_names"]
+    assert "micro" in read_result(second)["against"]
+    assert run("--output", second, *more) == 0
+    assert read_result(second)["label_names"][-1] == "DASH"
+    assert run("--output", first, "--against", second) == 1
+    assert "QUESTION, DASH. Evaluate the model with fewer labels first" in capsys.readouterr().err
+
+
+def test_a_result_that_cannot_be_written_is_still_shown(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert run("--output", tmp_path / "file") == 1
+    shown = capsys.readouterr()
+    assert "micro" in shown.out
+    assert "Not a directory. Name another place." in shown.err
+
+
 def test_wrong_settings_and_results_of_other_tests_are_refused_and_nothing_is_overwritten(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,11 +170,15 @@ def test_wrong_settings_and_results_of_other_tests_are_refused_and_nothing_is_ov
     assert run("--output", first) == 0
     before = read_result(first)
     for wrong, more, said in (
-        ({**before, "signature": {"data_sha256": "0" * 64}}, (), "same data and labels"),
-        ({**before, "label_names": ["O", "COMMA"]}, (), "same data and labels"),
+        ({**before, "signature": {"data_sha256": "0" * 64}}, (), "on the same texts, got one on others"),
+        (
+            {**before, "label_names": ["O", "DASH"]},
+            (),
+            "got one in O, DASH. Evaluate the model with fewer",
+        ),
         ({**before, "format": 1}, (), "Evaluate again"),
         ([], (), "could not read it"),
-        (before, ("--limit", 20), "same data"),
+        (before, ("--limit", 20), "on the same texts, got one on others"),
         (before, ("--threshold", "COMA=0.5"), "COMA"),
     ):
         other.write_text(json.dumps(wrong))

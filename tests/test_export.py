@@ -20,6 +20,7 @@ from punctuation_restoration import export as exporting
 from punctuation_restoration import whole_files
 from punctuation_restoration.cli import commands
 from punctuation_restoration.default_models import HUB_MODEL
+from punctuation_restoration.loading import ModelError, load_pipeline
 from punctuation_restoration.modeling.modeling_punctuation import NOTICES
 from tools.card import weights_line
 from tools.shipping import ship
@@ -310,6 +311,26 @@ def test_what_is_no_whole_model_is_refused_and_leaves_nothing_behind(part, said,
     assert commands.run("export", ["--output", str(tmp_path / "out"), "--model", str(tmp_path / "model")]) == 1
     assert said in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ("version https://git-lfs.github.com/spec/v1\n", r"^Expected safetensors weights in .*Download or copy"),
+        ("", r"^Expected safetensors weights in .*Download or copy"),
+        (None, r"no file named model\.safetensors.*Give a folder with all files of a model"),
+    ],
+)
+def test_weights_that_are_damaged_or_missing_are_named_whatever_transformers_says(
+    weights, said, tiny_checkpoint, tmp_path
+):
+    shutil.copytree(tiny_checkpoint, tmp_path / "model")
+    (path,) = (tmp_path / "model").glob("*.safetensors")
+    path.unlink()
+    if weights is not None:
+        path.write_text(weights)
+    with pytest.raises(ModelError, match=said):
+        load_pipeline(str(tmp_path / "model"))
 
 
 def test_a_pipeline_is_not_saved_over_a_file(tiny_pipeline, tmp_path):

@@ -139,12 +139,14 @@ def test_files_hold_labels_as_recipes_do(tmp_path):
     file = tmp_path / "labels.json"
     file.write_text(json.dumps({"labels": LABELS, "mark_labels": {"~": None}}))
     assert read_labels(file) == {"labels": LABELS, "mark_labels": {"~": None}}
-    for content in ("{}", "labels: 3", "labels: []\nname: x", "- a", "model: {encoder: x}", "model: 3"):
+    for content in ("{}", "labels: 3", "labels: []", "labels: []\nname: x", "- a", "model: {encoder: x}", "model: 3"):
         file.write_text(content)
         with pytest.raises(ValueError, match="Expected"):
             read_labels(file)
     with pytest.raises(ValueError, match="--labels"):
         read_labels(tmp_path / "missing.yaml")
+    with pytest.raises(ValueError, match="Expected a label with the texts name, before and after, got 'COMMA'"):
+        PunctuationRestorationConfig(labels=["COMMA", "PERIOD"])
 
 
 def test_a_model_with_other_weights_drops_the_thresholds_and_temperature_of_its_old_ones(

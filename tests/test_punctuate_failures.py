@@ -150,7 +150,7 @@ def test_files_that_cannot_be_read_need_no_model(no_model: None, command: Comman
     ("options", "code", "message"),
     [
         ("--model ./no/folder", 1, "got ./no/folder, where nothing is"),
-        ("--model .", 1, "Expected a model to load from ., got"),
+        ("--model .", 1, "Expected a model's folder, got ., which has no config.json"),
         ("--model {} --device quantum", 1, "Expected a device that is here, such as cpu, got quantum: "),
         ("--model {} --device cuda:99", 1, "Expected a device that is here, such as cpu, got cuda:99: "),
         ("--model {} --marks COMA", 2, "COMA"),

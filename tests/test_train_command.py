@@ -144,7 +144,11 @@ def test_a_run_resumes_only_with_what_it_began_with(
     other = str(shutil.copytree(prepared, tmp_path / "other"))
     assert "Expected weight_decay 0.01, with which" in train("run", "--weight-decay", "0.1", code=1)[1]
     assert "Expected average_decay 0.5, with which" in train("run", code=1)[1]
-    changed = ("--casings", "--seed 2", "--encoder-rate 1e-4", "--pieces-per-batch 300", "--label-smoothing 0.1")
+    (tmp_path / "other.yaml").write_text("name: other\nsampling: {sentence_ends: 0.4}\n")
+    changed = (
+        "--casings", "--seed 2", "--encoder-rate 1e-4", "--pieces-per-batch 300", "--label-smoothing 0.1",
+        "--language fr", f"--teacher-labels {tmp_path}", f"--recipe {tmp_path / 'other.yaml'}",
+    )  # fmt: skip
     for more in changed:
         said = train("run", "--average-decay", "0.5", *more.split(), code=1)[1]
         assert f"with which the run in {tmp_path / 'run'} began" in said
@@ -289,7 +293,8 @@ def test_training_lowers_the_loss_and_stops_early_when_nothing_gets_better(train
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ("--model nowhere", "nowhere"), ("--max-steps 0", "max_steps of 1 or more"),
+        ("--model nowhere", "nowhere"), ("--model no/where/best", "Expected a model's folder or Hub id"),
+        ("--frozen-layers 99", "Expected --frozen-layers of at most 2"), ("--max-steps 0", "max_steps of 1 or more"),
         ("--label-smoothing 1", "label_smoothing from 0 to 0.99999"), ("--data missing", "no such file or folder"),
         ("--recipe missing.yaml", "Expected a recipe file at missing.yaml"),
         ("--dtype float16", "Choose --dtype float32"), ("--layers 1", "Expected --layers without --model"),

@@ -103,6 +103,8 @@ def failure_message(error: Exception, extra: str) -> str | None:
             f"Expected room on the disk for {place}, it is full, or a limit on the size of files (ulimit -f) is "
             "reached. Free some, or raise the limit, and start the same command again."
         )
+    if isinstance(error, OSError) and error.filename:
+        return f"Expected to use {error.filename}, got: {error.strerror}. Name another place."
     told = ValueError | OSError | FloatingPointError | ImportError | ModelError
     return str(error) if isinstance(error, told) else None
 

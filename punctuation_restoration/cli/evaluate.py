@@ -95,9 +95,9 @@ def run(args: argparse.Namespace) -> None:
     results = []
     for name in args.benchmark:
         results.append(score_one(restore, name, args, earlier.get(name)))
+        print(report.details(results[-1]))
         if args.output:
             result_files.write_result(results[-1], result_path(args.output, name))
-        print(report.details(results[-1]))
     print(report.overview(results))
 
 
@@ -113,8 +113,12 @@ def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: Fields
     from punctuation_restoration.evaluation.scored_texts import load_examples
 
     config, benchmark = restore.model.config, args.benchmark[name]
+    labels = examples.standard_labels(config)
     in_own_labels = args.all_marks or name not in BENCHMARKS
-    labels = (examples.own_labels if in_own_labels else examples.standard_labels)(config)
+    if earlier and earlier["label_names"] == list(labels.names):
+        in_own_labels = False  # a model with more labels is compared in those that both have
+    if in_own_labels:
+        labels = examples.own_labels(config)
     options: Fields = {"marks": "all" if in_own_labels else "basic"}
     if args.threshold:
         options["thresholds"] = dict(args.threshold)

@@ -23,7 +23,7 @@ from punctuation_restoration.data.leaks import LeakCheck
 from punctuation_restoration.data.normalisation import NumberSpeller
 from punctuation_restoration.data.readers import CLITICS, SourceDocument, hash_id
 from punctuation_restoration.data.recipe import Filters, Recipe, Source
-from punctuation_restoration.data.shards import PackedDocument, hash_words, make_words
+from punctuation_restoration.data.shards import Array, PackedDocument, hash_words, make_words
 from punctuation_restoration.pipeline.casing import CAPITAL, MIXED, UPPER, stem_of
 from punctuation_restoration.pipeline.conventions import stop_labels
 from punctuation_restoration.pipeline.items import join_words, offsets_of
@@ -76,9 +76,7 @@ class Converter:
             capitalised=frozenset(stem_of(spoken[index]) for index in has_capitals),
         )
 
-    def words_and_labels(
-        self, document: SourceDocument, language: str
-    ) -> tuple[list[str], np.ndarray]:
+    def words_and_labels(self, document: SourceDocument, language: str) -> tuple[list[str], Array]:
         """Spoken words of a document and their label ids, (n_words,) uint8."""
         if document.words:
             document.check_labels(self.config.label_names)
@@ -109,7 +107,7 @@ class Converter:
                 labels[last] = name
         return [word.spoken for word in words], labels
 
-    def reason_to_skip(self, labels: np.ndarray, filters: Filters) -> str | None:
+    def reason_to_skip(self, labels: Array, filters: Filters) -> str | None:
         """The first filter that a document with these label ids fails, or None."""
         if not len(labels):
             return "too few words"

@@ -38,7 +38,7 @@ from punctuation_restoration.data.recipe import (
     splitter,
     text_files,
 )
-from punctuation_restoration.data.shards import PackedDocument
+from punctuation_restoration.data.shards import Index, PackedDocument
 from punctuation_restoration.modeling.configuration_punctuation import (
     DEFAULT_LABELS,
     PunctuationRestorationConfig,
@@ -55,7 +55,6 @@ BYTES_PER_PROCESS = 2_000_000
 Documents = dict[int, PackedDocument]  # by `text_hash`
 Counts = Counter[str]
 Label = Mapping[str, str]
-Row = Mapping[str, Any]  # of a source in the index
 
 
 def prepared_folders(
@@ -99,7 +98,7 @@ def prepare(
     tokenizer: str,
     n_processes: int = 2,
     trust_remote_code: bool = False,
-) -> shards.Index:
+) -> Index:
     """Convert the sources of a recipe; write shards and index to `out`, which holds nothing else. Gives the index.
 
     With `trust_remote_code` Python code beside the tokenizer may run.
@@ -154,7 +153,7 @@ class Preparation:
     # In how many documents to train on each word with a capital is.
     capitalised: Counts = field(default_factory=Counter)
 
-    def prepare_source(self, source: Source, convert: Convert) -> Row:
+    def prepare_source(self, source: Source, convert: Convert) -> Index:
         """Write the shards of a source. Gives its row of the index: files and counts, of what was skipped too."""
         skipped = Counts()
         splits: dict[str, Documents] = {"train": {}, "validation": {}}
@@ -237,7 +236,7 @@ def _json_line(document: SourceDocument) -> str:
     return json.dumps({"id": document.id, **content}) + "\n"
 
 
-def check_usable(rows: Sequence[Row], labels: Sequence[Label], are_asked_for: bool) -> None:
+def check_usable(rows: Sequence[Index], labels: Sequence[Label], are_asked_for: bool) -> None:
     """Check that there are words to train on, and that they have the labels; warn where that may be meant.
 
     Labels that the recipe asks for, besides the usual four, must be there. Those of a trained model need not: it
@@ -275,7 +274,7 @@ def mixed_case_words(capitalised: Counts) -> dict[str, int]:
     return {word: capitalised[word] for word in mixed[:MOST_MIXED_CASE]}
 
 
-def describe(row: Row, labels: Sequence[Label]) -> str:
+def describe(row: Index, labels: Sequence[Label]) -> str:
     """One line about a prepared source: its words and marks, and what was skipped and why."""
     parts = []
     for name, split in row["splits"].items():

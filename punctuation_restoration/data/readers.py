@@ -14,7 +14,7 @@ from typing import Any
 
 INDEX_NAME = "index.json"  # of a folder of prepared data
 TEST_NAME = "test-share.jsonl"  # texts of such a folder that are kept for test
-SUFFIXES = (".json", ".jsonl", ".md", ".tsv", ".txt")
+SUFFIXES = (".json", ".jsonl", ".tsv", ".txt")
 LINES_PER_DOCUMENT = 200  # of plain text without blank lines: documents of a few pages
 WORDS_PER_DOCUMENT = 5_000  # of a label file without blank lines
 # Clitics that label files split from their word; other tokens with an apostrophe are opening quotes.
@@ -40,7 +40,7 @@ class SourceDocument:
             )
 
 
-Fields = dict[str, Any]  # of a document
+Fields = dict[str, Any]  # of a file, or of a part of it
 Lines = list[tuple[int, str]]  # with their numbers, from 1 on
 
 
@@ -92,8 +92,8 @@ def _json_document(place: str, line: str, text_field: str) -> Fields:
         return {**fields, "text": text}
     if not (isinstance(words, list) and isinstance(labels, list)):
         raise ValueError(
-            f"Expected the text key {text_field!r}, or words and labels, in {place}, got {sorted(row)}. Correct it, or "
-            "text_field."
+            f"Expected the text key {text_field!r}, or words and labels, in {place}, got {sorted(row)}. Rename it, or "
+            "name it as the text_field of a source in a recipe."
         )
     if len(words) != len(labels):
         raise ValueError(

@@ -9,12 +9,11 @@ from typing import Any, TypeVar
 import yaml
 from dacite import Config, DaciteError, MissingValueError, WrongTypeError, from_dict
 
-from punctuation_restoration.data.readers import list_files, numbered_lines, plain_stem
+from punctuation_restoration.data.readers import Fields, list_files, numbered_lines, plain_stem
 
 LABEL_KEYS = ("labels", "mark_labels")
 ABOVE_0 = ("temperature", "max_passes")  # other numbers of `Sampling` and `Augmentation` are shares
 AnySettings = TypeVar("AnySettings")
-Fields = dict[str, Any]  # of a file, or of a part of it
 Shares = Mapping[int, float]  # by number
 
 
@@ -288,9 +287,10 @@ def read_labels(path: str | Path) -> Fields:
     fields = model if isinstance(model, dict) else content
     labels = {key: fields[key] for key in LABEL_KEYS if key in fields}
     has_more = fields is content and labels != fields
-    if has_more or not isinstance(labels.get("labels"), list):
+    if has_more or not isinstance(labels.get("labels"), list) or not labels["labels"]:
         raise ValueError(
-            f"Expected in {path} 'labels' and perhaps 'mark_labels', got {sorted(fields)}. See recipes/all-marks.yaml."
+            f"Expected in {path} a list of 'labels' and perhaps 'mark_labels', got {sorted(fields)}. See "
+            "recipes/all-marks.yaml."
         )
     return labels
 

@@ -1,7 +1,8 @@
 """Results, as written to JSON -> tables for the terminal, in plain text."""
 
 from collections.abc import Sequence
-from typing import Any
+
+from punctuation_restoration.evaluation.result_files import Result
 
 RATES = ("precision", "recall", "f1")
 KINDS = {  # of "overall", and places in the text, as they are shown
@@ -14,7 +15,7 @@ KINDS = {  # of "overall", and places in the text, as they are shown
 NUMBERS = ("n_reference", "n_predicted", "n_correct")
 
 
-def overview(results: Sequence[dict[str, Any]]) -> str:
+def overview(results: Sequence[Result]) -> str:
     """One line a benchmark: micro-F1 with its interval, and in points the gain over an earlier result."""
     rows = []
     for result in results:
@@ -28,7 +29,7 @@ def overview(results: Sequence[dict[str, Any]]) -> str:
     return text_table("F1 (%)", ["benchmark", "micro", "95 %", "against (95 %)"], rows)
 
 
-def details(result: dict[str, Any]) -> str:
+def details(result: Result) -> str:
     """The table of one benchmark: each mark, the kinds of "overall", places in the text, and capitals."""
     scores, intervals = result["scores"], result["intervals_95"]
     error = result["calibration"]["all_words"]["expected_calibration_error"]

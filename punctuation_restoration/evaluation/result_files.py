@@ -43,11 +43,16 @@ def read_result(path: Path) -> Result:
 
 def check_same_test(data_sha256: str, label_names: Sequence[str], earlier: Result) -> None:
     """Raises a ValueError unless an earlier result is of the same texts and labels."""
-    is_same_text = data_sha256 == earlier["signature"]["data_sha256"]
-    if not is_same_text or list(label_names) != earlier["label_names"]:
+    if list(label_names) != earlier["label_names"]:
         raise ValueError(
-            f"Expected --against to name a result on the same data and labels, got one on {earlier['benchmark']} that "
-            "differs. Evaluate the earlier model with the same --benchmark and --limit."
+            f"Expected --against to name a result in the labels {', '.join(label_names)}, got one in "
+            f"{', '.join(earlier['label_names'])}. Evaluate the model with fewer labels first, and compare the other "
+            "with it."
+        )
+    if data_sha256 != earlier["signature"]["data_sha256"]:
+        raise ValueError(
+            f"Expected --against to name a result on the same texts, got one on others ({earlier['benchmark']}). "
+            "Evaluate the earlier model with the same --benchmark and --limit."
         )
 
 

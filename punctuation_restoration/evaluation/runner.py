@@ -19,6 +19,7 @@ from tqdm import tqdm
 
 from punctuation_restoration.evaluation.examples import Example, LabelSet
 from punctuation_restoration.evaluation.scores import (
+    Scores,
     count_labels,
     count_reliability,
     evaluated,
@@ -36,7 +37,7 @@ def evaluate_examples(
     *,
     with_marks: bool = False,
     **settings: Any,
-) -> dict[str, Any]:
+) -> Scores:
     """Run the pipeline over the texts and compare with the reference, in the labels of a set.
 
     `title` names the progress bar; `settings` are keywords for the pipeline, such as `marks` or `truecase`. With
@@ -77,7 +78,7 @@ def evaluate_examples(
     return {**evaluated(label_set.names, documents, calibration), "casing": casing}
 
 
-def known_marks(restore: Any, example: Example) -> dict[str, Any]:
+def known_marks(restore: Any, example: Example) -> Scores:
     """An item in which the label of each of the pipeline's words is known: that of the unit in which it ends.
 
     The reference is in the four labels of the literature, each of which a model may call otherwise.

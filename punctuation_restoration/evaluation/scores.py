@@ -26,6 +26,7 @@ RATES = ("precision", "recall", "f1")
 N_BINS = 15  # of calibration, as in Guo et al. 2017, section 5
 Scores = dict[str, Any]  # as results hold them
 Metrics = dict[str, float | int | None]
+Array = np.ndarray
 Names = Sequence[str]  # of labels, the no-mark label first
 Labels = Sequence[int | str]  # names, or indices into them
 NumbersOfUnits = Sequence[Sequence[int]]
@@ -37,7 +38,7 @@ def count_labels(
     label_names: Names,
     *,
     ends_text: bool = False,
-) -> np.ndarray:
+) -> Array:
     """Counts (blocks, 2, M, M) over one text, or over words whose borders of text do not matter.
 
     A block has `BLOCK_WORDS` words, the last one what is left. A `ValueError` says that the lists differ in length, or
@@ -69,7 +70,7 @@ def count_labels(
     return counts
 
 
-def score(counts: np.ndarray, label_names: Names) -> Scores:
+def score(counts: Array, label_names: Names) -> Scores:
     """All scores that follow from counts (blocks, 2, M, M), as results hold them; no-mark is never averaged in.
 
     Returns:
@@ -105,7 +106,7 @@ def _mean(marks: Sequence[Scores], weights: Sequence[int]) -> dict[str, float]:
     return {rate: float(np.dot(weights, [mark[rate] for mark in marks]) / n) for rate in RATES}
 
 
-def mark_numbers(pairs: np.ndarray) -> np.ndarray:
+def mark_numbers(pairs: Array) -> Array:
     """How many marks are right, in the reference, and predicted, of counts (..., M, M).
 
     Gives an array (..., M, 3): first all marks together, in the place of the no-mark label, then each.
@@ -116,7 +117,7 @@ def mark_numbers(pairs: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def mark_score(numbers: np.ndarray) -> Scores:
+def mark_score(numbers: Array) -> Scores:
     """Precision, recall and F1 (0 to 1), and the numbers (3,) of marks they follow from; 0 for a division by 0."""
     n_correct, n_reference, n_predicted = numbers.tolist()
     return {
@@ -169,7 +170,7 @@ def compute_metrics(label_names: Names) -> Callable[[Any], Metrics]:
 
 
 def evaluated(
-    label_names: Names, documents: Sequence[np.ndarray], calibration: Mapping[str, np.ndarray]
+    label_names: Names, documents: Sequence[Array], calibration: Mapping[str, Array]
 ) -> Scores:
     """What results hold of one benchmark: scores, intervals, calibration, and the counts behind them.
 
@@ -204,7 +205,7 @@ def evaluated(
     }
 
 
-def units_of(documents: Sequence[np.ndarray]) -> tuple[str, np.ndarray]:
+def units_of(documents: Sequence[Array]) -> tuple[str, Array]:
     """What a bootstrap draws, from the counts (blocks, 2, M, M) of each document: what it is called, and its numbers.
 
     These are whole documents, since the words of one text depend on each other. A test that is one stream, or has few
@@ -217,7 +218,7 @@ def units_of(documents: Sequence[np.ndarray]) -> tuple[str, np.ndarray]:
     return unit, mark_numbers(counts.sum(axis=1))
 
 
-def bootstrap(numbers: np.ndarray) -> np.ndarray:
+def bootstrap(numbers: Array) -> Array:
     """The 95 % intervals (M, 2) of F1, of all marks and of each, by a percentile bootstrap over units (units, M, 3).
 
     See Efron & Tibshirani 1993, chapter 13. There must be one unit or more.
@@ -242,7 +243,7 @@ def paired_bootstrap(new: NumbersOfUnits, earlier: NumbersOfUnits) -> Scores:
     }
 
 
-def _sampled_f1(numbers: np.ndarray) -> np.ndarray:
+def _sampled_f1(numbers: Array) -> Array:
     """F1 of each sample (samples, ...), of units (units, ..., 3); always the same draws."""
     share = np.full(len(numbers), 1 / len(numbers))
     # How often each unit is drawn in each sample: (samples, units).
@@ -251,7 +252,7 @@ def _sampled_f1(numbers: np.ndarray) -> np.ndarray:
     return 2 * n_correct / np.maximum(n_reference + n_predicted, 1)
 
 
-def count_reliability(scores: np.ndarray, right: np.ndarray) -> np.ndarray:
+def count_reliability(scores: Array, right: Array) -> Array:
     """How many decisions have a score in each bin, how many of these are right, and the sum of their scores.
 
     Takes the scores (n,), and whether (n,) each decision is right; gives an array (3, `N_BINS`). The arrays of two
@@ -263,7 +264,7 @@ def count_reliability(scores: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.stack([np.bincount(bins, row, N_BINS) for row in rows], dtype=float)
 
 
-def calibration_error(bins: np.ndarray) -> float | None:
+def calibration_error(bins: Array) -> float | None:
     """Mean distance between score and share of right decisions, by bin (Naeini et al. 2015); None if empty."""
     n, n_right, score_sums = bins
     return float(abs(n_right - score_sums).sum() / n.sum()) if n.any() else None

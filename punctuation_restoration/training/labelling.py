@@ -11,6 +11,7 @@ from transformers import AutoTokenizer
 
 from punctuation_restoration.data import shards
 from punctuation_restoration.data.teacher_labels import PARTS, claimed_folder
+from punctuation_restoration.default_models import find_model
 from punctuation_restoration.pipeline.backends import check_device
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import load_own_model
@@ -29,6 +30,7 @@ def write_probabilities(
 ) -> int:
     """Write a model's probabilities of all training documents that `out` lacks. Gives the number of words labelled."""
     check_device(device)
+    name = find_model(name)
     model = load_own_model(name).eval().to(device)
     tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=trust_remote_code)
     slots = SlotEncoder(tokenizer, model.config)

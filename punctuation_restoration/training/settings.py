@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from math import ceil, inf
 from typing import Any, Literal
 
-from punctuation_restoration.data.recipe import Recipe, checked
+from punctuation_restoration.data.recipe import Fields, Recipe, checked
 
 BELOW_1 = 0.99999
 MOST_PASSES = 8  # over the text; more mostly learn it by heart
@@ -124,7 +124,7 @@ def completed(
     max_steps = settings.max_steps or ceil(passes * pass_steps)
     tenth = max(1, max_steps // 10)
     encoder_rate, head_rate = (2e-5, 1e-4) if hidden_size > WIDE else (2e-4, 4e-4)
-    chosen: dict[str, Any] = {
+    chosen: Fields = {
         "encoder_rate": encoder_rate,
         "head_rate": head_rate,
         "max_steps": max_steps,

@@ -1,7 +1,7 @@
 """Starts a run: reads the recipe, prepares texts, holds the folder. Takes what a caller gives; says what came of it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
 from punctuation_restoration.data.preparation import prepared_folders
-from punctuation_restoration.data.recipe import Recipe, load_recipe, read_labels
+from punctuation_restoration.data.recipe import Fields, Recipe, load_recipe, read_labels
 from punctuation_restoration.data.shards import (
     check_same_pieces,
     check_shards,
@@ -23,6 +23,7 @@ from punctuation_restoration.data.shards import (
     read_index,
 )
 from punctuation_restoration.data.teacher_labels import TeacherLabels
+from punctuation_restoration.default_models import find_model
 from punctuation_restoration.generated_card import origin_of
 from punctuation_restoration.modeling.encoders import layers_of
 from punctuation_restoration.modeling.modeling_punctuation import notices_beside
@@ -116,7 +117,7 @@ def train(
             recipe,
             out,
             data=[str(path) for path in ([data] if isinstance(data, AnyPath) else data)],
-            own_start=str(model or ""),
+            own_start=find_model(str(model)) if model else "",
             language=language,
             teacher_labels=teacher_labels,
             trust_remote_code=trust_remote_code,
@@ -147,7 +148,14 @@ def build_run(
             f"Expected all processes to resume from one step, got {steps}. Give all of them one folder as --output."
         )
     step_pieces = settings.pieces_per_batch * settings.accumulate * accelerator.num_processes
-    about: dict[str, Any] = {"data": data, "start": start, "step_pieces": step_pieces}
+    about: Fields = {
+        "data": data,
+        "start": start,
+        "step_pieces": step_pieces,
+        "language": language,
+        "teacher_labels": str(teacher_labels or ""),
+        "recipe": repr((recipe.sampling, recipe.augmentation)),
+    }
     if resumed:
         settings = settings_that_began(out, settings, about)
     with accelerator.main_process_first():  # the others find what it has prepared
@@ -159,6 +167,8 @@ def build_run(
             trust_remote_code=trust_remote_code,
             language=language,
             model=recipe.model,
+            spoken_forms=recipe.spoken_forms,
+            leak_check=recipe.leak_check,
         )
     index = read_index(*folders)
     torch.manual_seed(settings.seed)  # a new classifier is drawn
@@ -224,9 +234,7 @@ def tell_passes(
         )
 
 
-def settings_that_began(
-    out: Path, settings: TrainingSettings, about: Mapping[str, Any]
-) -> TrainingSettings:
+def settings_that_began(out: Path, settings: TrainingSettings, about: Fields) -> TrainingSettings:
     """The settings of a run that resumes: what is left open is as it began, and what decides its weights must be."""
     path = out / SETTINGS_FILE
     try:
@@ -236,7 +244,7 @@ def settings_that_began(
             f"Expected the settings of the run in {path}, could not read them ({error}). Remove that file: the run "
             "then goes on with the settings that you give."
         ) from error
-    left_open: dict[str, Any] = {
+    left_open: Fields = {
         name: began.get(name) for name, now in asdict(settings).items() if now is None
     }
     settings = replace(settings, **left_open)
@@ -253,5 +261,12 @@ def settings_that_began(
 def freeze_layers(model: Any, n_layers: int) -> None:
     """Freeze the word embeddings of a model and its first layers."""
     model.get_input_embeddings().weight.requires_grad_(False)
-    for layer in layers_of(model.encoder)[:n_layers] if n_layers else ():
+    if not n_layers:
+        return
+    layers = layers_of(model.encoder)
+    if n_layers > len(layers):
+        raise ValueError(
+            f"Expected --frozen-layers of at most {len(layers)}, which the encoder has, got {n_layers}. Lower it."
+        )
+    for layer in layers[:n_layers]:
         layer.requires_grad_(False)

@@ -16,6 +16,7 @@ from .file_text import LINE_END, FormatError, Transcript, line_of
 from .layouts import Keys
 from .recognisers import Told, Transcripts, each_of, read_transcripts, restored_value
 
+Values = dict[str, Any]  # by key
 _BLANKS = re.compile(r"\ufeff?[ \t\n\r]*+")
 _INDENT = re.compile(r"[\[{][ \t]*\r?\n([ \t]+)\S")
 _LOOKED_AT = 4096  # characters that show how a file is laid out
@@ -23,7 +24,7 @@ _NAN = re.compile(r"[:\[,]\s*+NaN\s*+[,\]}]")
 _DEEPEST = 100  # lists and objects in one another
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> Values:
     value = dict(pairs)
     if len(value) < len(pairs):
         ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
@@ -46,7 +47,7 @@ class JsonDocument:
     """The transcripts of a file's values, in order, and how the file is laid out."""
 
     values: Transcripts
-    dump: dict[str, Any]  # keywords of json.dumps
+    dump: Values  # keywords of json.dumps
     between: str  # what stands between two values
     behind: str
 
@@ -88,7 +89,7 @@ def read_json_lines(source: str, keys: Keys | None = None) -> Transcript:
 
 def _transcript(source: str, file_format: str, values: Transcripts) -> Transcript:
     """What was read of a file's values, and how they are laid out."""
-    dump: dict[str, Any] = {"ensure_ascii": "\\u" in source and source.isascii(), "indent": None}
+    dump: Values = {"ensure_ascii": "\\u" in source and source.isascii(), "indent": None}
     if file_format == "json" and (indented := _INDENT.search(source, 0, _LOOKED_AT)):
         dump["indent"] = indented[1] if "\t" in indented[1] else len(indented[1])
     elif not re.search(r'": |["\d\]}], ', source[:_LOOKED_AT]):

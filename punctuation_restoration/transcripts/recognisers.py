@@ -86,7 +86,7 @@ class Recognised:
 
 Transcripts = list[Any] | Recognised  # one, or a list of these
 # Of each transcript its edits, and its sentences as rows if it has times.
-Told = Iterator[tuple[Sequence[Edit], list[dict[str, Any]] | None]]
+Told = Iterator[tuple[Sequence[Edit], Sequence[Members] | None]]
 
 
 def each_of(recognised: Transcripts) -> list[Recognised]:
@@ -428,8 +428,10 @@ class _Reader:
             if self.builder.repeat(lines, originals):
                 self._tell(texts, lines, originals)
             elif layer.pattern not in self.second and any(text.string.strip() for text in texts):
-                problem = "it does not spell what is said elsewhere; it gets no marks"
-                self._warn(texts[0].way[: layer.n_above + 1 or None], problem)
+                self._warn(
+                    texts[0].way[: layer.n_above + 1 or None],
+                    "it does not spell what is said elsewhere; it gets no marks",
+                )
 
     def _tell(self, texts: list[Text], lines: list[Line], originals: list[Line]) -> None:
         """Note times and speakers of texts, said in these lines, where they tell more than what was read."""
@@ -456,10 +458,11 @@ class _Reader:
                 continue
             begins, ends = part.times
             if ends is not None and ends < max(0, begins or 0):
-                problem = (
-                    f"it ends ({ends:.10g}) before it or the recording begins ({begins or 0:.10g})"
+                self._warn(
+                    part.way,
+                    f"it ends ({ends:.10g}) before it or the recording begins ({begins or 0:.10g}); its times are not "
+                    "used",
                 )
-                self._warn(part.way, f"{problem}; its times are not used")
                 begins = ends = None
             begins = None if begins is None else max(0, begins)
             spans.append(TimedSpan(places[0][0], places[-1][1], (begins, ends)))
@@ -524,8 +527,10 @@ def _check_is_silent(value: Any, part: Part) -> None:
         what_to_do = "Name the text's: `keys={'text': NAME}`, or --keys text=NAME"
         if not isinstance(value, Mapping):
             what_to_do += "; or pass the dictionary in it (`.model_dump()`, `.to_dict()`)"
-    problem = f"Expected a recogniser's output (a text, words, segments), got {got}. {what_to_do}."
-    raise fault(part.way, problem)
+    raise fault(
+        part.way,
+        f"Expected a recogniser's output (a text, words, segments), got {got}. {what_to_do}.",
+    )
 
 
 def _refine(rows: list[Any], finer: list[Any], start: int, end: int) -> None:

@@ -32,6 +32,7 @@ _HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])[^\S\n]*+\n\s*+(?=[{UNSPACE
 # gives `{"text", "edits", "words"}` for each. Only for long texts it is asked for `stream_results(texts, **options)`,
 # which gives the same of one text in parts, with offsets in the whole.
 Restorer = Any
+Row = dict[str, Any]  # of JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,9 @@ class Sentence:
     lead: str  # `MARY: ` or `- ` where another speaker begins
     words: range  # indices of its words
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> Row:
         """As JSON has it: start and end in seconds, and a speaker, where the file has them."""
-        row: dict[str, Any] = {"text": self.text}
+        row: Row = {"text": self.text}
         if self.begins is not None:
             row = {"start": self.begins, "end": self.ends, **row}
         return row if self.speaker is None else {**row, "speaker": self.speaker}

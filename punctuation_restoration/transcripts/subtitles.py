@@ -136,7 +136,8 @@ def _cues(source: str, cue_format: str, start: int, end: int) -> Iterator[Cue]:
             if head.start() > start and not source[head.end() :].strip():
                 return  # the file breaks off in these times
             wanted = f"cue times such as {_EXAMPLES[cue_format]}"
-            wanted = "a cue that ends after it begins" if times else wanted
+            if times:
+                wanted = "a cue that ends after it begins"
             line = line_of(source, head.start("times"))
             raise FormatError(f"Expected {wanted}, got {head['times'].strip()!r:.80}.", line=line)
         yield Cue(head.start("times"), begins, ends, head.end(), body_end)
@@ -154,11 +155,14 @@ def _text_end(source: str, cue_format: str, start: int, end: int, number: str | 
     if damaged := _DAMAGED_TIMES.search(source[start:end]):
         shown = damaged.group().splitlines()[-1].strip()
         line = line_of(source, start + damaged.end() - len(shown))
-        expected = f"Expected cue times such as {_EXAMPLES[cue_format]}, got {shown!r:.80}."
-        raise FormatError(expected, line=line)
+        raise FormatError(
+            f"Expected cue times such as {_EXAMPLES[cue_format]}, got {shown!r:.80}.", line=line
+        )
     if following:
-        expected = f"Expected cue times below the number {following[1]}, got none."
-        raise FormatError(expected, line=line_of(source, following.start(1)))
+        raise FormatError(
+            f"Expected cue times below the number {following[1]}, got none.",
+            line=line_of(source, following.start(1)),
+        )
     return end
 
 

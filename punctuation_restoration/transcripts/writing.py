@@ -17,7 +17,7 @@ from ..pipeline.conventions import known_marks
 from .file_text import Encoding
 from .json_files import json_text
 from .reading import FORMATS
-from .restoring import RestoredSpeech, RestoredTranscript
+from .restoring import RestoredSpeech, RestoredTranscript, Row
 from .speech import Sound
 from .subtitles import cue_text
 
@@ -125,7 +125,7 @@ def _clock_time(seconds: float) -> str:
     return f"{minutes // 60:02.0f}:{minutes % 60:02.0f}:{rest:06.3f}"
 
 
-def _row(restored: RestoredSpeech) -> dict[str, Any]:
+def _row(restored: RestoredSpeech) -> Row:
     """One text as `--json` prints it; words keep their offsets and get "begins" and "ends" where the file has times."""
     speech, clock = restored.speech, restored.clock
     words = [dict(word) for word in restored.words]
