@@ -4,6 +4,7 @@ import copy
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -146,7 +147,7 @@ def test_files_hold_labels_as_recipes_do(tmp_path):
     with pytest.raises(ValueError, match="--labels"):
         read_labels(tmp_path / "missing.yaml")
     with pytest.raises(ValueError, match="Expected a label with the texts name, before and after, got 'COMMA'"):
-        PunctuationRestorationConfig(labels=["COMMA", "PERIOD"])
+        PunctuationRestorationConfig(labels=list[Any](["COMMA", "PERIOD"]))
 
 
 def test_a_model_with_other_weights_drops_the_thresholds_and_temperature_of_its_old_ones(
