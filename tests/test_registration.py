@@ -89,6 +89,7 @@ def test_a_model_of_ours_that_is_not_there_is_an_error_at_once_with_two_ways_on(
 
 def test_a_variable_names_the_default_model_and_commands_know_the_fast_one_by_name(tmp_path, monkeypatch):
     code = "from punctuation_restoration import DEFAULT_MODEL, FAST, default_models\n"
+    (tmp_path / "config.json").write_text("{}")
     told = _output(
         code + "print(DEFAULT_MODEL, default_models.find_model(), FAST)", PUNCTUATION_RESTORATION_MODEL=str(tmp_path)
     )
@@ -99,3 +100,6 @@ def test_a_variable_names_the_default_model_and_commands_know_the_fast_one_by_na
     assert default_models.find_model("me/mine") == "me/mine"
     with pytest.raises(OSError, match="got runs/mine/best, where nothing is"):
         default_models.find_model("runs/mine/best")
+    (tmp_path / "best").mkdir()
+    with pytest.raises(OSError, match="best in it"):
+        default_models.find_model(str(tmp_path / "best"))

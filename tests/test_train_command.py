@@ -339,6 +339,24 @@ def test_texts_of_which_none_is_held_out_give_a_best_model_too(
     assert same(weights(out), load_file(out / "best" / "model.safetensors"))
 
 
+def test_a_recipe_says_of_plain_texts_what_they_may_not_repeat_and_how_numbers_are_said(
+    train: Train, tmp_path: Path
+) -> None:
+    talk = "hello, you are the best. are you the man? "
+    (tmp_path / "bench.txt").write_text(talk * 30)
+    asked = [f"is it 1,250, or {name}? " * 9 for name in "abcdefghijkl"]
+    (tmp_path / "texts.txt").write_text("\n\n".join([talk * 30, *asked]))
+    (tmp_path / "own.yaml").write_text(
+        f"name: own\nleak_check: [{tmp_path / 'bench.txt'}]\nspoken_forms: {{numbers: 1}}"
+    )
+    more = ("--language", "en", "--recipe", str(tmp_path / "own.yaml"), "--max-steps", "1")
+    out, said = train("run", *more, data=str(tmp_path / "texts.txt"))
+    assert "in a benchmark" in said
+    (source,) = read_index(out / "prepared")["sources"]
+    n_words = sum(split["n_words"] for split in source["splits"].values())
+    assert n_words == len(asked) * 9 * len("is it one thousand two hundred and fifty or you".split())
+
+
 def test_texts_alone_are_asked_what_to_start_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "talk.txt").write_text("hello, you are the best. are you?")
     assert run_training(["--data", str(tmp_path / "talk.txt"), "--output", str(tmp_path / "out")]) == 1
