@@ -67,7 +67,7 @@ class PunctuationStreamer:
         committed: all text that is final. A long session may set it to "" from time to time.
 
     Raises:
-        ValueError: a setting that cannot work.
+        ValueError, TypeError: a setting that cannot work.
     """
 
     def __init__(
@@ -86,6 +86,7 @@ class PunctuationStreamer:
                 f"Expected look_ahead and left_context of 0 words or more, got {look_ahead} and {left_context}. "
                 "Correct them."
             )
+        restore([], **options)  # an option that cannot work is refused before the first word
         self.look_ahead = look_ahead
         self.left_context = left_context
         self.committed = ""

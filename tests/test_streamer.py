@@ -155,6 +155,7 @@ class Watched:
 def test_a_step_is_one_call_that_shows_the_last_words_and_tells_the_last_mark(tiny_pipeline: Any) -> None:
     watched = Watched(tiny_pipeline)
     streamer = PunctuationStreamer(watched, look_ahead=4, left_context=10, truecase=True)
+    watched.seen.clear()  # its options were looked at
     labels: list[str] = []
     for n in range(120):
         n_shown = min(len(labels), 10)
@@ -168,6 +169,9 @@ def test_a_step_is_one_call_that_shows_the_last_words_and_tells_the_last_mark(ti
 def test_settings_that_cannot_work_and_wrong_types_are_refused(tiny_pipeline: Any) -> None:
     with pytest.raises(ValueError, match="look_ahead and left_context of 0 words or more"):
         PunctuationStreamer(tiny_pipeline, look_ahead=-1)
+    for wrong in ({"marks": "foo"}, {"thresholds": {"COMMA": 2}}, {"foo": 1}):  # before the first word
+        with pytest.raises((ValueError, TypeError), match="Expected"):
+            PunctuationStreamer(tiny_pipeline, **wrong)
     streamer = PunctuationStreamer(tiny_pipeline)
     for take in (streamer.feed, streamer.flush):
         with pytest.raises(TypeError, match="Use feed_words"):
