@@ -57,7 +57,7 @@ def load_pipeline(
             "punctuation-restoration", model=model, trust_remote_code=trust_remote_code, **given
         )
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
-        reason = refused_code(error) or first_line(error)
+        reason = refused_code(error) or gist(error)
         if not reason.startswith("Expected "):  # ours say what to do
             reason = (
                 f"Expected a model to load from {model}, got: {reason.rstrip('.')}. Give a folder with all files of a "
@@ -72,7 +72,7 @@ def load_pipeline(
     except (TypeError, ValueError) as error:
         raise OptionError(str(error)) from error
     except (ImportError, OSError) as error:  # the backend writes its file with the first text
-        raise ModelError(first_line(error)) from error
+        raise ModelError(gist(error)) from error
     return restore
 
 
@@ -94,7 +94,7 @@ def add_trust_option(parser: _ActionsContainer) -> None:
     )
 
 
-def first_line(error: BaseException) -> str:
+def gist(error: BaseException) -> str:
     """The gist of a long message: the last error that is told in it, or its first line."""
     said = str(error).strip() or type(error).__name__
     inside = re.findall(r"^\w+Error: (.+)", said, re.MULTILINE)

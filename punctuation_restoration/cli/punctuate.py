@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from .. import transcripts
-from ..loading import ModelError, OptionError, first_line, load_pipeline
+from ..loading import ModelError, OptionError, gist, load_pipeline
 from ..transcripts import Encoding, FormatError, Transcript
 from ..whole_files import FULL_DISK, is_special, write_whole
 from .options import parse_args
@@ -316,7 +316,7 @@ def _reason(error: Exception, name: str) -> str:
         return str(error)
     if isinstance(error, FileExistsError):
         return f"{error.filename}: it exists; use --force to overwrite it"
-    problem = first_line(error)
+    problem = gist(error)
     if isinstance(error, OSError):
         problem = os.strerror(error.errno or errno.EIO).lower()
         if error.errno in FULL_DISK:

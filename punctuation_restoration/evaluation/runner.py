@@ -78,7 +78,7 @@ def evaluate_examples(
     return {**evaluated(label_set.names, documents, calibration), "casing": casing}
 
 
-def known_marks(restore: Any, example: Example) -> Scores:
+def known_marks(restore: Any, example: Example) -> dict[str, Any]:
     """An item in which the label of each of the pipeline's words is known: that of the unit in which it ends.
 
     The reference is in the four labels of the literature, each of which a model may call otherwise.

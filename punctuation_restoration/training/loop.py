@@ -19,6 +19,7 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor
 
+from punctuation_restoration.data.recipe import Fields
 from punctuation_restoration.generated_card import ORIGIN_FILE
 from punctuation_restoration.modeling.encoders import compile_layers
 from punctuation_restoration.modeling.modeling_punctuation import NOT_SCORED
@@ -144,7 +145,7 @@ class TrainingRun:
             self._reading = self.validation.read(self.model)
             self.scores = scores_of(self._reading, self.model.config.label_names)
             said = f"step {state.step}: {said_of(self.scores)}"
-            row: Scores = {"validation": self.scores}
+            row: Fields = {"validation": self.scores}
             # Without validation words the last model is the best that is known, so that `best` is always there.
             is_best = not self.scores["languages"] or self.scores["mean_f1"] > state.best_f1
             if self._reading and not state.step:

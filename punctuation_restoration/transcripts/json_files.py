@@ -125,7 +125,7 @@ def _values(text: str, line: int = 1) -> Iterator[Any]:
                 problem = "Expected JSON nested less deeply than this."
             elif isinstance(error, json.JSONDecodeError):
                 at, why = error.pos, f"({error.msg.lower()})."
-                problem = f"Expected JSON, got {text[at:][:20]!r} in column {error.colno} {why}"
+                problem = f"Expected JSON, got {text[at : at + 20]!r} in column {error.colno} {why}"
                 if not text[at:].strip() or error.msg.startswith("Unterminated string"):
                     problem = f"Expected the rest of the JSON, got the end of the file {why} Is it cut off?"
             raise FormatError(problem, line=line - 1 + line_of(text, at)) from error

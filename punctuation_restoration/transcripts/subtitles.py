@@ -135,11 +135,15 @@ def _cues(source: str, cue_format: str, start: int, end: int) -> Iterator[Cue]:
         if ends < begins:
             if head.start() > start and not source[head.end() :].strip():
                 return  # the file breaks off in these times
-            wanted = f"cue times such as {_EXAMPLES[cue_format]}"
-            if times:
-                wanted = "a cue that ends after it begins"
-            line = line_of(source, head.start("times"))
-            raise FormatError(f"Expected {wanted}, got {head['times'].strip()!r:.80}.", line=line)
+            wanted = (
+                "a cue that ends after it begins"
+                if times
+                else f"cue times such as {_EXAMPLES[cue_format]}"
+            )
+            raise FormatError(
+                f"Expected {wanted}, got {head['times'].strip()!r:.80}.",
+                line=line_of(source, head.start("times")),
+            )
         yield Cue(head.start("times"), begins, ends, head.end(), body_end)
 
 
@@ -154,9 +158,9 @@ def _text_end(source: str, cue_format: str, start: int, end: int, number: str | 
         return following.start(1)
     if damaged := _DAMAGED_TIMES.search(source[start:end]):
         shown = damaged.group().splitlines()[-1].strip()
-        line = line_of(source, start + damaged.end() - len(shown))
         raise FormatError(
-            f"Expected cue times such as {_EXAMPLES[cue_format]}, got {shown!r:.80}.", line=line
+            f"Expected cue times such as {_EXAMPLES[cue_format]}, got {shown!r:.80}.",
+            line=line_of(source, start + damaged.end() - len(shown)),
         )
     if following:
         raise FormatError(
