@@ -147,6 +147,8 @@ def seconds(value: Any, unit: float = 1.0) -> Time:
             return round(hours * 3600 + minutes * 60 + rest * (1 if is_clock else unit), 6)
         if value.isdecimal():
             value = Decimal(value)
+    if isinstance(value, Mapping) and "seconds" in value:  # Google's Duration
+        value = float(value["seconds"]) + float(value.get("nanos", 0)) * 1e-9
     if value is None:
         return None
     value = value.item() if hasattr(value, "item") else value

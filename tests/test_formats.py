@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from restorers import ANY_WORD, RECORDED, SIGN, mark_everything, marking, marks_alone, patient, restored_source
+from restorers import ANY_WORD, RECORDED, SIGN, mark_everything, marking, marks_alone, patient, restored_source, srt
 
 from punctuation_restoration.pipeline import restoration_pipeline
 from punctuation_restoration.pipeline.edits import make_edit
@@ -272,6 +272,28 @@ def test_sentences_end_where_another_speaks_and_name_the_speaker_in_every_format
     assert write_as(restored_json({"segments": [shown]}, {}), "txt") == "SPEAKER_00: hello there\nANNA: yes hi\n"
     numbered = [{"word": "hello", "start": 0, "end": 1, "speaker": 0}]  # as Deepgram has them
     assert write_as(restored_json(numbered, {}), "txt") == "SPEAKER 0: hello\n"
+
+
+@pytest.mark.parametrize("target", ["srt", "vtt"])
+def test_every_new_cue_is_shown_for_a_while(target: str) -> None:
+    times = [(29.0, 29.98), *[(29.98, 29.98)] * 2, (29.98, 31.0), (40.0, 40.0)]
+    segments = [
+        {"start": start, "end": end, "text": f"text {n}", "words": [{"word": f"text {n}", "start": start, "end": end}]}
+        for n, (start, end) in enumerate(times)
+    ]
+    restored = restored_json({"segments": segments}, {str(n): "." for n in range(5)})
+    cues = re.findall(r"([\d:.,]+) --> ([\d:.,]+)", write_as(restored, target))
+    assert len(cues) > 3
+    assert all(begins < ends for begins, ends in cues)
+
+
+def test_signs_that_open_what_follows_go_to_its_cue_and_sentence() -> None:
+    said = ["I was going to...", "...the market. Are you", "there? - Yes", "so — <i>- I", "am ok -"]
+    restored = restore_file(marking({"to": "", "there": "", "*": ""}), read_source(srt(*said), "srt"))
+    shown = write_as(restored, "txt").splitlines()
+    assert shown[:3] == ["I was going to...", "...the market.", "Are you there?"]
+    assert shown[3].startswith("- Yes")
+    assert "".join("".join(shown).split()) == "".join(re.sub("<i>", "", "".join(said)).split())
 
 
 def test_sentences_that_a_file_has_stay_unless_they_were_written_here() -> None:

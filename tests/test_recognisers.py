@@ -95,6 +95,7 @@ def test_what_is_not_known_of_times_and_speakers_is_told(caplog: pytest.LogCaptu
 @pytest.mark.parametrize(
     ("start", "end", "wanted", "warning"),
     [
+        ({"seconds": "1", "nanos": 250_000_000}, {"seconds": 2}, (1.25, 2.0), ""),
         ("1000", "1900", (1.0, 1.9), ""), ("1", "2", (1, 2), ""), (-0.02, 0.5, (0, 0.5), ""),
         (-1, -1, (None, None), "before it or the recording begins"), (2, 1, (None, None), "it ends (1) before it"),
     ],
@@ -152,6 +153,59 @@ def test_every_channel_is_read_and_what_is_not_is_told(caplog: pytest.LogCapture
     assert "results.utterances[0]: it does not spell what is said" in caplog.text
     chunks = [{"text": " hello", "timestamp": (0.0, 1.0)}, {"text": " you", "timestamp": (None, None)}]
     assert [span.time for span in read({"text": "hello you", "chunks": chunks}).speech.spans] == [(0.0, 1.0)]
+
+
+@pytest.mark.parametrize(
+    "interim",
+    [
+        {"partial": "hello you"}, {"partial": "hello you", "partial_result": pieces("hello", "you")},
+        {"results": [{"alternatives": [{"transcript": "hello you "}], "final": False}]},
+        {"is_final": False, "channel": {"alternatives": [{"transcript": "hello you", "words": pieces("hello")}]}},
+        {"isFinal": False, "text": "hello you"},
+    ],
+)  # fmt: skip
+def test_what_is_heard_so_far_is_told_again_and_not_read(restore: Any, interim: Any) -> None:
+    assert restore_transcript(restore, interim) == interim
+    rows = [interim, {"result": pieces("hello", "you"), "text": "hello you"}]
+    result = restore_transcript(restore, rows)
+    assert (result[0], result[1]["text"]) == (interim, restore("hello you")["text"])
+    assert read(rows).speech.text == "hello you"
+
+
+def test_a_row_of_readings_is_a_part_of_one_transcript() -> None:
+    rows = [{"alternatives": [{"text": text, "confidence": 9}, {"text": "no"}]} for text in ("hello you", "are the")]
+    assert read(rows).speech.text.split() == ["hello", "you", "are", "the"]
+
+
+@pytest.mark.parametrize("key", ["translation", "translations", "translated_results"])
+def test_what_was_said_is_read_and_not_its_translation(key: str) -> None:
+    other = {"de": [{"content": "Guten Morgen zusammen, hallo", "start": 0, "end": 2}]}
+    told = read({"results": pieces("hello", "you", key="content"), key: other}).speech
+    assert told.text.split() == ["hello", "you"]
+
+
+def test_entries_that_call_themselves_words_are_words() -> None:
+    def entry(text: str, kind: str = "word") -> Any:
+        return {"type": kind, "start_time": 0, "end_time": 1, "alternatives": [{"content": text, "confidence": 1}]}
+
+    said = [entry("Good"), entry("morning"), entry(",", "punctuation"), entry("all"), entry(".", "punctuation")]
+    assert read({"results": said}).speech.text == "Good morning, all."
+    assert read({"results": [entry("大家"), entry("好")]}).speech.text == "大家好"
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "wanted"),
+    [
+        ("channel", (0, 1), ["channel 0", "channel 1"]), ("channelTag", (1, 2), ["channel 1", "channel 2"]),
+        ("ParticipantRole", ("AGENT", "CUSTOMER"), ["AGENT", "CUSTOMER"]), ("role", ("a", "b"), ["a", "b"]),
+        ("channel", (0, 0), []),
+    ],
+)  # fmt: skip
+def test_who_speaks_is_told_by_channels_and_roles(key: str, values: Any, wanted: Any) -> None:
+    rows = [{"text": "hello you", "start": n, "end": n + 1, key: value} for n, value in enumerate(values)]
+    assert [name for _, name in read({"segments": rows}).speech.speakers] == wanted
+    named = [{**row, "speaker": f"S{n}"} for n, row in enumerate(rows) if "hannel" in key]
+    assert [name for _, name in read({"segments": named}).speech.speakers] == ["S0", "S1"][: len(named)]
 
 
 def timed(text: str = "word", start: str = "start", end: str = "end", unit: float = 1, **more: Any) -> list[Any]:

@@ -280,6 +280,20 @@ def test_highlighted_words_are_read_once_and_marked_in_every_copy() -> None:
     assert restored.speeches[0].sentences[0].ends == 5.9
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "starts"),
+    [
+        ("<i>Hello?</i>", "Hello?", 70), (r"{\an8}No!", "No!", 4), ("<v Ann>Hello", "<v Bo>Hello", 2),
+        ("<b>Ja</b>", "<i>Ja</i>", 3),
+    ],
+)  # fmt: skip
+def test_what_another_says_or_somebody_says_later_is_said_twice(first: str, second: str, starts: int) -> None:
+    times = f"00:01.000 --> 00:02.000\n{first}\n\n{starts // 60:02}:{starts % 60:02}.000 --> 01:30.000\n{second}\n"
+    speech = read_source(f"WEBVTT\n\n{times}", "vtt").speeches[0]
+    assert len(speech.text.split()) == 2
+    assert [span.time[0] for span in speech.spans] == [1.0, starts]
+
+
 GROWING = ["we", "we met.", "we met in.", "we met in Rome.", "Who.", "Who was.", "Who was there."]
 
 

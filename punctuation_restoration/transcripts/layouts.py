@@ -36,8 +36,10 @@ LOOSE = {"from", "to"}
 ROLES = (("start", STARTS), ("end", ENDS), ("length", LENGTHS), ("bare", {""}))
 # They count frames (NeMo), or from the start of their segment (YouTube, Tencent).
 OTHER_TIMES = {"start_offset", "end_offset", "tOffsetMs", "OffsetStartMs", "OffsetEndMs"}
-SPEAKERS = {"speaker", "spk", "talker", "participant"}
+SPEAKERS = {"speaker", "spk", "talker", "participant", "role"}
 BESIDE_SPEAKERS = {"label", "id", "tag", "name"}
+CHANNEL_KEYS = ("channel", "channelTag")  # tell who speaks where nothing else does
+CHANNEL = "channel "  # and its number: the name of who speaks in it
 of_a_key = functools.lru_cache(maxsize=4096)  # files have few keys, each in every entry
 _NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -64,6 +66,12 @@ def time_role(key: Any) -> tuple[str, float]:
     roles = [role for role, known in ROLES if len(core) == 1 and core <= known]
     units = [UNITS[name] for name in names if name in UNITS]
     return "" if key in OTHER_TIMES else "".join(roles), sum(units) or 1.0
+
+
+def is_interim(members: Members) -> bool:
+    """Whether the recogniser still listens, and will tell these words again: Vosk, Deepgram, Google, Watson."""
+    is_final = (members.get(key) for key in ("final", "is_final", "isFinal"))
+    return isinstance(members.get("partial"), str) or any(one is False for one in is_final)
 
 
 def looks_like_time(key: Any) -> bool:
@@ -112,7 +120,8 @@ def speaker_in(members: Members, path: str | None) -> str | int | float | None:
             value = next((value[key] for key in ("name", "label", "id") if key in value), None)
         if isinstance(value, str | int | float) and str(value).strip():
             return value
-    return None
+    channels = (members.get(key) for key in CHANNEL_KEYS)
+    return next((f"{CHANNEL}{one}" for one in channels if isinstance(one, str | int)), None)
 
 
 def _tells_other(key: Any, value: Any) -> bool:

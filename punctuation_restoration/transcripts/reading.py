@@ -53,7 +53,7 @@ def sniff_format(source: str) -> str:
     head = source.lstrip("\ufeff").lstrip()
     if re.match(r"WEBVTT(?:\s|$)", head):
         return "vtt"
-    if re.match(r"(?:\d+\s+)?(?:\d+:)?\d+:\d+[,.]\d+[ \t]*-->", head):
+    if re.match(r"(?:\d+\s+)?(?:\d+:)?\d+:\d+(?:[,.]\d+)?[ \t]*-->", head):
         return "srt"
     if head[:1] in ("{", "["):
         first, _, rest = head.partition("\n")

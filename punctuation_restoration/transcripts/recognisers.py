@@ -24,12 +24,14 @@ from ..pipeline.edits import Edit
 from ..pipeline.items import Times, seconds
 from ..pipeline.unspoken import Layout, Names, find_hidden, find_names
 from .layouts import (
+    CHANNEL,
     FIELDS,
     TEXTS,
     Keys,
     Members,
     are_our_sentences,
     as_list,
+    is_interim,
     looks_like_time,
     members_of,
     plain,
@@ -46,7 +48,6 @@ WORD_LISTS = ("word", "token", "element", "segs", "chunks", "items")
 READINGS = ("alternatives", "nbest", "hypotheses")  # of the same words: the first one is read
 CHANNELS = ("channels", "transcripts")
 NAMES = ("id", "audio_filepath", "name", "key")  # of a recording
-SILENT = {"partial", "alternatives"}  # keys of entries in which nothing may be heard
 NOTHING: tuple[Any, ...] = (None, "", [], [{}])
 DEEPEST = 5  # dictionaries in one another in which a text is looked for
 LOOKED_AT = 20  # texts that show whether a layer has times
@@ -212,7 +213,8 @@ class Part:
     def is_one_of_several(self) -> bool:
         """Whether it is a segment or a word of a transcript, or what Vosk prints after each pause."""
         is_timed = bool(self.texts()) and self.times is not None
-        return is_timed or "word" in self.members or isinstance(self.members.get("result"), list)
+        parts = self.members.get("result") or self.members.get("alternatives")
+        return is_timed or "word" in self.members or isinstance(parts, list)
 
     @functools.cached_property
     def timed(self) -> "Part | None":
@@ -237,7 +239,7 @@ class Text:
     line: Any = None  # once it was said
 
 
-@dataclass(slots=True)
+@dataclass
 class Layer:
     """Texts whose ways are the same but for numbers."""
 
@@ -249,15 +251,17 @@ class Layer:
         """Steps of the pattern up to the innermost list; -1 where there is none."""
         return max((n for n, step in enumerate(self.pattern) if step == ANY), default=-1)
 
-    @property
+    @functools.cached_property
     def layout(self) -> Layout:
-        """Words are known by the name of the list or of the texts."""
+        """Words are known by the name of the list or of the texts, or say so."""
         if self.n_above < 0:
             return "text"
         above = "".join(map(plain, self.pattern[: self.n_above][-1:]))
         last = plain(self.pattern[-1])
         is_word = last == "" or last.endswith("word") or any(name in above for name in WORD_LISTS)
-        return "word" if is_word else "line"
+        first = self.texts[0].part.above
+        says_so = first is not None and first.members.get("type") == "word"  # Speechmatics
+        return "word" if is_word or says_so else "line"
 
     @property
     def is_timed(self) -> bool:
@@ -331,11 +335,16 @@ class _Reader:
             if n_deep > DEEPEST or {"word", "mark"} <= members.keys():
                 return  # our own results, whose words count characters
             part = Part(members, way, self.keys, above, is_whole=ANY not in pattern)
+            if is_interim(members):
+                yield pattern, Text("", way, part)
+                return
             for n, (inner, string) in enumerate(part.texts().items()):
                 if n:
                     self.second.add((*pattern, *inner))
                 yield (*pattern, *inner), Text(string, (*way, *inner), part)
             for name, held in members.items():
+                if plain(name).startswith("translat"):
+                    continue  # it was not said in these words
                 yield from self._texts(held, (*way, name), (*pattern, name), part, n_deep + 1)
         elif key in READINGS or _is_pair(value):
             for first in entries[:1]:
@@ -345,7 +354,7 @@ class _Reader:
             are_channels = key in CHANNELS and len(entries) > 1
             pattern = (*pattern, ANY)
             for n, entry in enumerate(entries):
-                members = {"speaker": f"channel {n + 1}"} if are_channels else {}
+                members = {"speaker": f"{CHANNEL}{n + 1}"} if are_channels else {}
                 part = Part(members, (*way, n), {}, above)
                 found = [(pattern, Text(entry, part.way, part))]
                 if not are_words:
@@ -439,7 +448,10 @@ class _Reader:
         start, end = originals[0].start, originals[-1].span[1]
         _refine(self.speech.spans, self._spans(told), start, end)
         speakers: list[tuple[int, Speaker]] = []
-        for part, line in told:
+        names = {str(part.speaker) for part, _ in told}
+        # One channel alone tells nothing.
+        is_alone = len(names) == 1 and names.pop().startswith(CHANNEL)
+        for part, line in () if is_alone else told:
             speaker = part.speaker
             if speaker is not None and speaker not in [one for _, one in speakers[-1:]]:
                 speakers.append((line.start, speaker))
@@ -508,12 +520,12 @@ def in_seconds(time: Times, unit: float) -> Times:
 
 
 def _check_is_silent(value: Any, part: Part) -> None:
-    """Nothing was heard if a text or a list is empty, and in Vosk's partial results; all else is a ValueError."""
+    """Nothing was heard if a text or a list is empty; all else is a ValueError."""
     members = members_of(value)
     inside = list(members.values())
     inside += [held for one in inside if isinstance(one, Mapping) for held in one.values()]
     says = any(isinstance(one, str) and " " in one.strip() for one in members.values())
-    is_empty = any(one in NOTHING for one in inside) or members.keys() & SILENT
+    is_empty = any(one in NOTHING for one in inside) or "alternatives" in members
     if members and not says and (is_empty or times_in(members, part.keys)):
         return
     got, what_to_do = f"{value!r:.60}", "Pass its text, or leave it out"

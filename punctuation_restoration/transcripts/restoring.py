@@ -25,6 +25,8 @@ from .speech import UNSPACED_SIGNS, Speech, Times, spliced
 
 LONG = 1_000_000  # characters in one call; a longer text is a stream, which marks it likewise
 logger = logging.getLogger(__name__)
+# After a blank: an ellipsis or another sign that touches the next word, or the dash of who speaks next.
+_BEFORE_WORD = re.compile(r"(?<=\s)(?:(?:\.\.|[^\s,.?!;:])\S*|[-–—]+\s+)\Z")
 _HAN_LINE_END = re.compile(rf"(?<=[{UNSPACED_SIGNS}])[^\S\n]*+\n\s*+(?=[{UNSPACED_SIGNS}])")
 
 
@@ -130,12 +132,14 @@ class RestoredSpeech:
 
     @functools.cached_property
     def borders(self) -> list[int]:
-        """Offsets between which each word stands, with what opens a bracket or a quote before it."""
+        """Offsets between which each word stands, with the signs before it that belong to it."""
         text, turns = self.speech.text, self.speech.turns
         borders = [0]  # signs before the first word go with it
         for word, following in itertools.pairwise(self.words):
             turn = bisect_left(turns, word["end"])
             start = before_openers(text, word["end"], following["start"])
+            sign = _BEFORE_WORD.search(text, word["end"], start)
+            start = sign.start() if sign else start
             borders.append(min([start, *turns[turn : turn + 1]]))
         return [*borders, len(text)]
 

@@ -68,6 +68,7 @@ _SHOWN_LINE = regex.compile(r"[^\n]*+\n|[^\n]++")
 _MARKS = "".join(known_marks(",.?!"))
 _ROLLING_SHARE = 0.6  # of the cues repeat a line of the cue before, in captions that scroll up
 _MIN_ROLLING = 3
+_HIGHLIGHT_GAP = 0.2  # seconds; a line that comes later is said again
 # Cues that show whether a file's captions scroll, and whether they name speakers.
 _N_LOOKED_AT = 1000
 
@@ -250,14 +251,19 @@ def _rows(source: str, read: Iterable[tuple[Cue, list[Line]]], scrolls: bool) ->
     """The lines of a file, each with all cues that show it, perhaps growing: the last is read, others are copies."""
     rows: list[Row] = []  # of the cue above
     before = ""  # its text in the file
+    ended = 0.0
     for cue, lines in read:
         above = [row[-1][1] for row in rows]
-        shown_above = [line.text for line in above]
+        is_next = abs(cue.begins - ended) < _HIGHLIGHT_GAP
         said = [row for row in rows if _said_in(row[-1][1])]
         shown = source[cue.start : cue.end].strip()
         # Whisper's `--highlight_words` shows a line again with another word marked.
-        is_copy = shown != before and shown_above == [line.text for line in lines]
+        shown_above, shown_here = (
+            [(line.text, line.hidden) for line in each] for each in (above, lines)
+        )
+        is_copy = is_next and shown != before and shown_above == shown_here
         before = shown
+        ended = cue.ends
         n_repeated = _n_repeated(_texts(above), _texts(lines)) if scrolls else 0
         repeated = said if is_copy else said[len(said) - n_repeated :]
         if is_copy:
@@ -271,7 +277,7 @@ def _rows(source: str, read: Iterable[tuple[Cue, list[Line]]], scrolls: bool) ->
             row = next(again, []) if _said_in(line) else []
             if row:
                 row.append((cue, line))
-            elif _said_in(line) or not (repeated or (scrolls and line.text in shown_above)):
+            elif _said_in(line) or not (repeated or (scrolls and line.text in [each.text for each in above])):
                 rows.append([(cue, line)])
     yield from rows
 

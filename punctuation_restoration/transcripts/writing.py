@@ -6,7 +6,7 @@ place by `RestoredTranscript.source` instead.
 
 import itertools
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter
@@ -151,18 +151,20 @@ def _new_cues(restored: RestoredSpeech, limits: CueLimits) -> Iterator[Cue]:
             "Expected speech with times to make cues of, got none. Plain text cannot become subtitles."
         )
     words = _with_sounds(_words(restored), restored.speech.sounds)
-    starts = [n for n, word in enumerate(words) if word.is_apart]
+    firsts = [n for n, word in enumerate(words) if word.is_apart]
     cues = []
     ends = 0.0
-    for first, end in itertools.pairwise([*starts, len(words)]):
+    for first, end in itertools.pairwise([*firsts, len(words)]):
         for part in _split(words[first:end], limits):
             begins = max(part[0].begins, ends) if ends <= part[-1].ends else part[0].begins
             ends = max(begins, part[-1].ends)
             cues.append(Cue(begins, ends, _lines(part, limits) or []))
     cues.sort(key=attrgetter("begins"))
-    for (begins, ends, lines), following in itertools.zip_longest(cues, cues[1:]):
+    starts = [*map(attrgetter("begins"), cues), math.inf]
+    for begins, ends, lines in cues:
         needed = max(_MIN_SECONDS, sum(map(_width, lines)) / limits.characters_per_second)
-        free_until = following.begins if following else math.inf
+        # Two that begin at once are shown together.
+        free_until = starts[bisect_right(starts, begins)]
         ends = max(ends, min(begins + needed, free_until))
         yield Cue(round(begins, 3), round(ends, 3), lines)
 
