@@ -9,6 +9,7 @@ import shutil
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -254,7 +255,7 @@ class PunctuationRestorationConfig(PreTrainedConfig):
         names = self.label_names[1:]
         known = {name.lower() for name in names}
         if not isinstance(thresholds, Mapping) or not all(
-            str(name).lower() in known and isinstance(limit, int | float) and 0 <= limit <= 1
+            str(name).lower() in known and isinstance(limit, Real) and 0 <= limit <= 1
             for name, limit in thresholds.items()
         ):
             raise ValueError(

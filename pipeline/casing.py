@@ -150,13 +150,14 @@ def without_shouting(words: Sequence[str]) -> list[str]:
     """The words, those of a stretch in capitals in lower case: there capitals tell nothing.
 
     A stretch is a text in capitals of `LEAST_WORDS` words or more, or a part of a text of `LEAST_STRETCH` or more.
-    Words without letters, such as numbers, neither count nor break it. Shorter ones are acronyms: they stay.
+    Words without capital letters, such as numbers and Han, do not break it. Shorter ones are acronyms: they stay.
     """
-    spelled = [index for index, word in enumerate(words) if any(map(str.isalpha, word))]
+    n_spelled = sum(any(map(str.isalpha, word)) for word in words)
+    cased = (index for index, word in enumerate(words) if word.lower() != word.upper())
     plain = list(words)
-    for is_shouted, group in itertools.groupby(spelled, key=lambda index: words[index].isupper()):
+    for is_shouted, group in itertools.groupby(cased, key=lambda index: words[index].isupper()):
         stretch = list(group)
-        least = LEAST_WORDS if len(stretch) == len(spelled) else LEAST_STRETCH
+        least = LEAST_WORDS if len(stretch) == n_spelled else LEAST_STRETCH
         if is_shouted and len(stretch) >= least:
             for index in stretch:
                 plain[index] = _each(str.lower, words[index])

@@ -96,7 +96,7 @@ def make_choice(
         opening = [n for n, label in enumerate(labels) if PAIRS.get(label["before"]) in closing]
         allowed = {*sets[marks], *opening}
     else:
-        listed = [marks] if isinstance(marks, str) else marks
+        listed = [marks] if marks is None or isinstance(marks, str) else marks
         allowed = {ids.get(str(name).lower(), -1) for name in listed}
     if -1 in allowed:
         known = f"'basic', 'all', 'sentence-ends' or labels among {names}"

@@ -66,7 +66,7 @@ N_BATCHES_AHEAD = 16
 class PunctuationRestorationPipeline(Pipeline):
     """Puts punctuation back into text.
 
-    `restore("hello how are you")` gives `{"text": "hello, how are you?", "edits": [...], "words": [...]}`.
+    `restore("hello how are you")` gives `{"text": "hello. how are you?", "edits": [...], "words": [...]}`.
 
     Inputs:
         One item gives one result. A list, tuple, array, column or view of several gives a list of results. A generator,
@@ -231,6 +231,10 @@ class PunctuationRestorationPipeline(Pipeline):
         options = {**self._postprocess_params, **options}
         of_windows = {name: options.pop(name) for name in ("existing", "final") if name in options}
         batch_size = batch_size or self._batch_size
+        if not isinstance(batch_size, int | None) or (batch_size or 1) < 1:
+            raise ValueError(
+                f"Expected batch_size of 1 window or more, got {batch_size!r}. Correct it."
+            )
         budget = CPU_BUDGET if self.device.type == "cpu" else ACCELERATOR_BUDGET
         numbered = enumerate(items)
         while True:

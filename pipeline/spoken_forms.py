@@ -157,6 +157,9 @@ WRITTEN = regex.compile(
     r"(?: (?:dot|titik|点) (?:com|net|org|edu|gov|io|co|my|sg|uk|cn|tw|hk|id))?(?: slash \S+)*)"
     ")(?=$| )"
 )
+POINTS = ("point", "titik")
+# `one point` that is no decimal; also at the start of a text.
+BEFORE_POINT = {"at", "this", "that", "make", "made", "only", "just", "pada"}
 # Between two words, without blanks: 约翰·史密斯, 三～五天, 中文/English.
 TIES = frozenset("·・‧•～~/／\\|｜+＋&＆-－")
 
@@ -208,7 +211,15 @@ def _inside_said(words: Sequence[str]) -> Iterator[int]:
         ends.append(len(tokens))
     kinds = "".join([KINDS.get(token) or _kind_of_digits(token) for token in tokens])
     for match in SAID.finditer(kinds):
-        if not _is_count(tokens[match.start() : match.end()]):
+        start, end = match.span()
+        said = tokens[start:end]
+        if len(said) < 2 or _is_count(said):
+            continue
+        # The last word may be one that goes on: 三点一般.
+        is_cut = said[-1] == "一" and said[-2] in "点块" and ends[bisect_left(ends, end)] > end
+        if not (
+            is_cut or _is_apart(tokens[max(0, start - 1) : start], said, tokens[end : end + 1])
+        ):
             yield from _ending_inside(match, ends)
 
 
@@ -224,6 +235,16 @@ def _is_count(tokens: Sequence[str]) -> bool:
     steps = {following - value for value, following in itertools.pairwise(values)}
     least = 2 if all(9 < value < 20 for value in values) else 3
     return len(values) >= least and min(values) > 0 and steps in ({1}, {-1}, {10})
+
+
+def _is_apart(before: Sequence[str], said: Sequence[str], following: Sequence[str]) -> bool:
+    """Whether the last word is said of something else: `at one point two people`, `number one one of them`."""
+    is_point = said[1] in POINTS and said[0] in ("one", "satu") and BEFORE_POINT.issuperset(before)
+    last_but_one = KINDS.get(said[-2], "-") in "DZO."
+    is_of = following == ["of"] and (last_but_one or KINDS.get(said[-1]) == "f")
+    is_am = said[-1] == "am" and following == ["i"]
+    is_item = said[-1] == "一" and said[-2] == "点" and following in (["是"], ["要"])
+    return is_point or is_of or is_am or is_item
 
 
 def _ending_inside(match: regex.Match[str], ends: Sequence[int]) -> range:

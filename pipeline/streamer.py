@@ -88,7 +88,9 @@ class PunctuationStreamer:
             )
         restore([], **options)  # an option that cannot work is refused before the first word
         self.look_ahead = look_ahead
-        self.left_context = left_context
+        self.left_context = max(
+            1, left_context
+        )  # without one, what is shown would begin a sentence
         self.committed = ""
         self._restore = restore
         self._turns = turns

@@ -114,7 +114,7 @@ def written_card(
         head=head.to_yaml(),
         marks=" ".join(marks.values()),
         repository=repository,
-        results=_results(origin, marks) if origin.get("validation") else "",
+        results=_results(origin, marks) if origin.get("validation", {}).get("languages") else "",
     )
     if has_terms:
         card += GEMMA

@@ -95,6 +95,11 @@ def test_a_text_of_capitals_has_small_letters_and_a_mixed_one_keeps_its_acronyms
         assert without_shouting(mixed.split()) == mixed.split()
 
 
+def test_han_between_words_in_capitals_does_not_end_a_stretch() -> None:
+    words = "WELCOME EVERYONE TO THE 好 那 开始 MEETING CAN YOU HEAR".split()
+    assert without_shouting(words) == [word.lower() for word in words]
+
+
 @given(st.lists(st.sampled_from(SHOUTED[:-1]), min_size=LEAST_STRETCH, max_size=20))
 def test_a_long_stretch_in_a_mixed_text_is_lowered_alone(stretch: list[str]) -> None:
     words = ["he", "said", "2020", *stretch, "2021", "to", "NASA"]

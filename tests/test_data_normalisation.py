@@ -29,6 +29,12 @@ pytest.importorskip("num2words")
         ("ms", "Telefon 0123456789.", "Telefon kosong satu dua tiga empat lima enam tujuh lapan sembilan."),
         ("ms", "Kali ke-1, kali ke-3, 5.5 kg.", "Kali pertama, kali ketiga, lima perpuluhan lima kg."),
         ("ms", "RM5 juta, 21st.", "lima juta ringgit, 21st."),
+        (
+            "id",
+            "Harganya Rp 1.500.000, Rp2.500,50 dan 2,5 untuk 3.",
+            "Harganya Rp 1.500.000, Rp2.500,50 dan 2,5 untuk tiga.",
+        ),
+        ("es", "Son 1.200 euros y 3.", "Son 1.200 euros y tres."),
         ("zh", "电话13812345678。", "电话一三八一二三四五六七八。"),
     ],
 )

@@ -125,6 +125,20 @@ def test_processes_change_nothing(tmp_path: Path, tiny_checkpoint: str, monkeypa
         assert all(np.array_equal(*pair) for pair in zip(*(shard.values() for shard in shards), strict=True))
 
 
+@pytest.mark.parametrize("name", "abcdefghijklmnop")
+def test_of_a_single_text_the_end_is_held_out_whatever_its_hash(
+    name: str, tmp_path: Path, tiny_checkpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("punctuation_restoration.data.preparation.BYTES_PER_PROCESS", 10)
+    monkeypatch.setattr("punctuation_restoration.data.conversion.get_context", None)  # `train` starts no processes
+    (tmp_path / f"{name}.txt").write_text("Hello you. " * 40)
+    (folder,) = prepared_folders(
+        [str(tmp_path / f"{name}.txt")], tmp_path / "out", tiny_checkpoint, language="en", validation=0.5
+    )
+    (row,) = read_index(folder)["sources"]
+    assert {split: part["n_words"] for split, part in row["splits"].items()} == {"train": 40, "validation": 40}
+
+
 def test_numbers_are_spelled_and_word_limits_hold(tmp_path: Path, tiny_checkpoint: str) -> None:
     pytest.importorskip("num2words")
     write_documents(tmp_path / "talks.jsonl", ["I am 21. You are 3. Is it? " + word for word in "abcdefgh"])
@@ -146,6 +160,11 @@ def test_label_files(tmp_path: Path, tiny_checkpoint: str) -> None:
     words, labels = converter.words_and_labels(document, "en")
     assert words == ["Hello", "it's", "the", "U.S", "大", "家", "你好", "end"]
     assert labels.tolist() == [1, 0, 0, 2, 1, 1, 2, 3]
+    signs = 'he\tO\nsaid\tCOMMA\n"\tO\nhello\tO\n"\tPERIOD\n5\tO\n%\tCOMMA\n😀\tPERIOD\nwe\tO\n?!\tQUESTION\n'
+    (tmp_path / "signs.tsv").write_text(signs, encoding="utf-8")
+    (document,) = read_documents(tmp_path / "signs.tsv")
+    words, labels = converter.words_and_labels(document, "en")
+    assert dict(zip(words, labels.tolist(), strict=True)) == {"he": 0, "said": 1, "hello": 2, "5": 1, "we": 3}
     (tmp_path / "x.tsv").write_text("hello\tKOMMA\n")
     with pytest.raises(ValueError, match=r"Expected the labels .*x\.tsv, line 1 on, got \['KOMMA'\]"):
         prepare(made, tmp_path / "out", tiny_checkpoint, n_processes=1)

@@ -153,6 +153,19 @@ def test_a_model_with_more_labels_is_compared_with_one_that_has_the_usual_ones(
     assert "QUESTION, DASH. Evaluate the model with fewer labels first" in capsys.readouterr().err
 
 
+def test_a_model_that_reads_signs_in_its_own_way_is_compared_with_itself(
+    run: Run, tiny_checkpoint: str, tmp_path: Path
+) -> None:
+    config = shutil.copytree(tiny_checkpoint, tmp_path / "own") / "config.json"
+    told = json.loads(config.read_text(encoding="utf-8"))
+    told["mark_labels"][","] = "PERIOD"
+    config.write_text(json.dumps(told), encoding="utf-8")
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    for more in (("--output", first), ("--output", second, "--against", first)):
+        assert run("--model", tmp_path / "own", *more) == 0
+    assert read_result(second)["against"]["micro"] == 0
+
+
 def test_a_result_that_cannot_be_written_is_still_shown(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

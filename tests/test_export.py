@@ -212,6 +212,10 @@ def test_a_trained_model_gets_a_readme_of_what_its_training_noted_and_an_edited_
     assert (head["license_name"], head["base_model"]) == ("gemma-and-cc-by-nc-4.0", HUB_MODEL)
     assert "Gemma Terms of Use found at ai.google.dev/gemma/terms" in readme
     assert 'model="me/it"' in readme
+    for unmeasured in ({}, {"languages": {}, "mean_f1": 0.0}):
+        (trained / "training.json").write_text(json.dumps({**NOTED, "validation": unmeasured}))
+        exporting.export(tmp_path / "unmeasured", trained, replace=True)
+        assert "F1" not in (tmp_path / "unmeasured" / "README.md").read_text(encoding="utf-8")
     edited = readme.replace("## How to use", "## Tried on my talks")
     (out / "README.md").write_text(edited, encoding="utf-8")
     capsys.readouterr()

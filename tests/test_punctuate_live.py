@@ -52,7 +52,9 @@ def test_live_words_are_written_as_they_are_decided(live: Any, size: int) -> Non
 
 @pytest.mark.parametrize("size", [1, 9, 1000])
 def test_of_live_json_the_text_is_read_and_lines_may_be_utterances(live: Any, size: int) -> None:
-    rows = b'{"partial": "hello yo"}\n{"text": "hello you"}\n{\n  "text" : "the saya"\n}\n{"segments": [{"text": "awak"}]}\n'
+    rows = (
+        b'{"partial": "so far"}\n{"text": "hello you"}\n{\n  "text" : "the saya"\n}\n{"segments": [{"text": "awak"}]}\n'
+    )
     code, out, words, err = live("--look-ahead", 50, stdin=Dripping(rows, size))
     assert (code, words, err) == (0, "hello you\nthe saya\nawak\n", "")
     assert live("--look-ahead", 50, "--lines", stdin=Dripping(words.encode(), size))[1] == out

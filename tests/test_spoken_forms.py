@@ -52,6 +52,13 @@ def forms_of(text: str) -> tuple[list[str], Forms]:
         # Letters.
         "the [b b c] said", "at [k l c c] i met him", "the [f b i] came", "so i i i think",
         "plan a or b", "i a am",
+        # What follows is said of something else.
+        "at one point two people left", "make one point one thing is missing", "pada satu titik dua orang keluar",
+        "it was [one point two] million", "at [three point five] percent", "so number one one of us and",
+        "in room two two of them are sick", "at nine half of us are late", "is it seven am i late",
+        "we meet [at seven am] ok", "[twenty five] of them", "[two hundred and five] of them",
+        "有 三点一是预算", "第一点一般来说", "快一点一会儿就迟到", "八点一直没有人", "香蕉五块一共十五块",
+        "[三点一四]和",
     ],
 )  # fmt: skip
 def test_no_word_inside_a_form_but_its_last_one_has_a_mark(text: str) -> None:

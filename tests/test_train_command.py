@@ -145,15 +145,21 @@ def test_a_run_resumes_only_with_what_it_began_with(
     assert "Expected weight_decay 0.01, with which" in train("run", "--weight-decay", "0.1", code=1)[1]
     assert "Expected average_decay 0.5, with which" in train("run", code=1)[1]
     (tmp_path / "other.yaml").write_text("name: other\nsampling: {sentence_ends: 0.4}\n")
+    (tmp_path / "windows.yaml").write_text("name: windows\nmodel: {window: 50}\n")
     changed = (
         "--casings", "--seed 2", "--encoder-rate 1e-4", "--pieces-per-batch 300", "--label-smoothing 0.1",
-        "--language fr", f"--teacher-labels {tmp_path}", f"--recipe {tmp_path / 'other.yaml'}",
+        "--language fr", "--validation-words 100", f"--teacher-labels {tmp_path}",
+        *(f"--recipe {tmp_path / name}" for name in ("other.yaml", "windows.yaml")),
     )  # fmt: skip
     for more in changed:
         said = train("run", "--average-decay", "0.5", *more.split(), code=1)[1]
         assert f"with which the run in {tmp_path / 'run'} began" in said
     for more in ({"start": no_dropout}, {"data": other}):
         assert "Give that, or another --output" in train("run", "--average-decay", "0.5", **more, code=1)[1]
+    train("short", "--max-steps", "1", data=other)
+    index = Path(other, "index.json")
+    index.write_text(index.read_text().replace('"made_from": "', '"made_from": "0'))
+    assert "Expected made_from" in train("short", "--max-steps", "2", data=other, code=1)[1]
     same_batch = "--average-decay 0.5 --max-steps 9 --pieces-per-batch 128 --accumulate 2".split()
     assert "Resuming from" in train("run", *same_batch)[1]
     (tmp_path / "run" / "settings.json").write_text("{")

@@ -103,7 +103,9 @@ class Converter:
             tokens, document.labels, offsets_of(tokens, text), strict=True
         ):
             last = bisect_right(ends, start + len(token)) - 1  # the last word that ends by then
-            if last >= 0 and ends[last] > start:  # else the token has no word
+            has_own = last >= 0 and ends[last] > start
+            is_sign = not any(map(str.isalnum, token))  # its mark stands behind the word before it
+            if has_own or (is_sign and last >= 0 and labels[last] == no_mark):
                 labels[last] = name
         return [word.spoken for word in words], labels
 

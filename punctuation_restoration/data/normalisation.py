@@ -33,6 +33,7 @@ WORDINGS = {
     "id": "{} persen|titik|garis miring|at|dolar|dolar|dolar|pound|euro|yuan|yuan|ringgit|rupiah",
     "zh": "百分之{}|点|斜杠|at|美元|美元|新元|英镑|欧元|元|元|令吉|盾",
 }
+WITH_POINT = ("en", "ms", "zh")  # before decimals; elsewhere `1.500` may be fifteen hundred
 
 _LINK = r"(?P<link>(?:https?://|www\.)[^\s<>\"，。、？！]*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
@@ -43,7 +44,7 @@ _PHONE = (
 _SCALE = "million|billion|trillion|thousand|juta|ribu|bilion|miliar|trilion|triliun|万亿|万|亿"
 _MONEY = (
     rf"(?P<money>(?<![A-Za-z])(?P<sign>US\$|S\$|RM|Rp|[$£€¥￥])\.?\s?(?P<amount>{_NUMBER})"
-    rf"(?P<scale>\s?(?:{_SCALE}))?(?![A-Za-z]))"
+    rf"(?P<scale>\s?(?:{_SCALE}))?(?![A-Za-z]|[.,]?\d))"
 )
 _ORDINAL = r"(?P<ordinal>(?<![A-Za-z\d.,])(?P<rank>\d+)(?:st|nd|rd|th)(?![A-Za-z])|\bke-(?P<urutan>\d+)(?!\d))"
 _PERCENT = rf"(?P<percent>(?<![A-Za-z\d.,])(?P<share>{_NUMBER})\s?[%％])"
@@ -90,6 +91,9 @@ class NumberSpeller:
             return text
         if kind == "letters":
             return " ".join(text)
+        has_sign = kind != "link" and re.search(r"\d[.,]\d", text)
+        if has_sign and self.language not in WITH_POINT:
+            return text
         is_identifier = kind == "plain" and _IDENTIFIER.fullmatch(text)
         if kind == "phone" or (is_identifier and draw.random() < self.share.digits):
             return self._digit_by_digit(text, draw)

@@ -57,6 +57,11 @@ Counts = Counter[str]
 Label = Mapping[str, str]
 
 
+def is_prepared(path: str) -> bool:
+    """Whether it is a folder that `prepare` has written."""
+    return (Path(path) / INDEX_NAME).is_file()
+
+
 def prepared_folders(
     paths: Sequence[str],
     out: Path,
@@ -69,7 +74,7 @@ def prepared_folders(
 
     What is there stays if it was made from the same, and always for a run that `resumes`, which has begun with it.
     """
-    folders = [path for path in paths if (Path(path) / INDEX_NAME).is_file()]
+    folders = list(filter(is_prepared, paths))
     texts = [path for path in paths if path not in folders]
     if not texts:
         return folders
@@ -79,7 +84,8 @@ def prepared_folders(
     except ValueError:  # nothing yet, or damaged
         index = {}
     if not ((index and resumes) or index.get("made_from") == made_from(recipe, tokenizer)):
-        prepare(recipe, out, tokenizer, trust_remote_code=trust_remote_code)
+        # In this process alone: others would run the script again that called `train`.
+        prepare(recipe, out, tokenizer, 1, trust_remote_code)
     return [*folders, str(out)]
 
 
@@ -183,6 +189,8 @@ class Preparation:
             n_words += document.n_words
             if source.max_words and n_words >= source.max_words:
                 break
+        if not splits["train"]:  # of the only one its end is held out
+            splits["train"], splits["validation"] = splits["validation"], {}
         hold_enough_out(splits["train"], splits["validation"], source.validation or 0.0)
         return {
             "name": source.name,

@@ -197,13 +197,14 @@ class TrainingRun:
         if self.accelerator.is_main_process:
             remove_unfinished(self.out, name)
             with written_whole(self.out / name) as beside:
-                self._write(beside)
+                self._write(beside, self.scores)
 
-    def _write(self, folder: Path) -> None:
+    def _write(self, folder: Path, scores: Scores | None = None) -> None:
+        """Write the model with what is noted of it; `scores` are its own, if it was scored."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
-        origin = {**self.origin, "steps": self.state.step, "validation": self.scores}
-        if self.state.before:
+        origin = {**self.origin, "steps": self.state.step, "validation": scores or {}}
+        if scores and self.state.before:
             origin["validation_before"] = self.state.before["validation"]
         (folder / ORIGIN_FILE).write_text(json.dumps(origin, indent=1), encoding="utf-8")
 

@@ -14,7 +14,7 @@ from filelock import FileLock
 from transformers import AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
-from punctuation_restoration.data.preparation import prepared_folders
+from punctuation_restoration.data.preparation import is_prepared, prepared_folders
 from punctuation_restoration.data.recipe import Fields, Recipe, load_recipe, read_labels
 from punctuation_restoration.data.shards import (
     check_same_pieces,
@@ -47,8 +47,8 @@ AnyPath = str | Path
 SETTINGS_FILE = "settings.json"
 # What may change when a run resumes. Everything else decides what is learned, and stays.
 MAY_CHANGE = (
-    "max_steps", "patience", "evaluate_every", "validation_words", "checkpoint_every", "log_every", "dtype", "compile",
-    "pieces_per_batch", "accumulate",
+    "max_steps", "patience", "evaluate_every", "checkpoint_every", "log_every", "dtype", "compile", "pieces_per_batch",
+    "accumulate",
 )  # fmt: skip
 
 
@@ -148,13 +148,15 @@ def build_run(
             f"Expected all processes to resume from one step, got {steps}. Give all of them one folder as --output."
         )
     step_pieces = settings.pieces_per_batch * settings.accumulate * accelerator.num_processes
+    weights = [(source.name, source.weight) for source in recipe.sources]
     about: Fields = {
         "data": data,
         "start": start,
         "step_pieces": step_pieces,
         "language": language,
         "teacher_labels": str(teacher_labels or ""),
-        "recipe": repr((recipe.sampling, recipe.augmentation)),
+        "recipe": repr((recipe.sampling, recipe.augmentation, recipe.model, weights)),
+        "made_from": [read_index(folder)["made_from"] for folder in data if is_prepared(folder)],
     }
     if resumed:
         settings = settings_that_began(out, settings, about)

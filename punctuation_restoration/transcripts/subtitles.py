@@ -277,7 +277,9 @@ def _rows(source: str, read: Iterable[tuple[Cue, list[Line]]], scrolls: bool) ->
             row = next(again, []) if _said_in(line) else []
             if row:
                 row.append((cue, line))
-            elif _said_in(line) or not (repeated or (scrolls and line.text in [each.text for each in above])):
+            elif _said_in(line) or not (
+                repeated or (scrolls and line.text in [each.text for each in above])
+            ):
                 rows.append([(cue, line)])
     yield from rows
 
