@@ -216,6 +216,22 @@ def test_a_restored_text_of_many_blocks_does_not_change(tiny_pipeline):
     assert len(list(tiny_pipeline.stream([LONG, "... " * 9000]))) > 12  # what has few letters is cut as well
 
 
+def test_names_of_speakers_are_known_to_the_end_however_long_they_speak(tiny_pipeline):
+    said = "saya awak is the day you say " * 100
+    rows = [
+        *["Interviewer: hello you", "Guest: you are"] * 3,
+        f"Interviewer: {said}",
+        "Guest: you are",
+        "Interviewer: is",
+    ]
+    text = "\n".join(rows)
+    results = [tiny_pipeline(text), *tiny_pipeline.stream_results([text])]
+    words, *parts = [[word["word"] for word in result["words"]] for result in results]
+    assert len(parts) > 5
+    assert words == list(itertools.chain.from_iterable(parts))
+    assert "Interviewer" not in words
+
+
 def test_an_endless_stream_gives_text_and_keeps_little(tiny_pipeline):
     stream = tiny_pipeline.stream(f"hello{number} you are " for number in itertools.count())
     assert all(len(text) > 100 for text in [next(stream) for _ in range(6)][1:])
