@@ -104,7 +104,7 @@ class LiveText:
     def drop(self, start: int, cut: int, hidden: Iterable[Hidden]) -> None:
         """Commit what is before `cut`, and forget what is before `start`."""
         self.last_sign = self.text[cut - 1]
-        self.has_names |= find_names([self.lined]).before_colon
+        self.has_names = self.has_names or find_names([self.lined]).before_colon
         # One sign for all that is before it in its line.
         before = "\n" if self.lined[start] in "\r\n" else "."
         for one in hidden:

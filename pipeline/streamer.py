@@ -88,9 +88,8 @@ class PunctuationStreamer:
             )
         restore([], **options)  # an option that cannot work is refused before the first word
         self.look_ahead = look_ahead
-        self.left_context = max(
-            1, left_context
-        )  # without one, what is shown would begin a sentence
+        # Without one, what is shown would begin a sentence.
+        self.left_context = max(1, left_context)
         self.committed = ""
         self._restore = restore
         self._turns = turns

@@ -91,8 +91,8 @@ class NumberSpeller:
             return text
         if kind == "letters":
             return " ".join(text)
-        has_sign = kind != "link" and re.search(r"\d[.,]\d", text)
-        if has_sign and self.language not in WITH_POINT:
+        is_known = self.language in WITH_POINT or kind == "link"
+        if not is_known and re.search(r"\d[.,]\d", text):
             return text
         is_identifier = kind == "plain" and _IDENTIFIER.fullmatch(text)
         if kind == "phone" or (is_identifier and draw.random() < self.share.digits):

@@ -189,8 +189,6 @@ class Preparation:
             n_words += document.n_words
             if source.max_words and n_words >= source.max_words:
                 break
-        if not splits["train"]:  # of the only one its end is held out
-            splits["train"], splits["validation"] = splits["validation"], {}
         hold_enough_out(splits["train"], splits["validation"], source.validation or 0.0)
         return {
             "name": source.name,
@@ -212,6 +210,9 @@ def hold_enough_out(to_train: Documents, held_out: Documents, share: float) -> N
     These are whole documents, in the order of their hashes. Where each is much larger, the end of the smallest one is
     taken, cut after a mark.
     """
+    if not to_train:  # the hashes drew all of it
+        to_train.update(held_out)
+        held_out.clear()
     n_held_out, n_left = (
         sum(document.n_words for document in part.values()) for part in (held_out, to_train)
     )

@@ -156,7 +156,9 @@ def build_run(
         "language": language,
         "teacher_labels": str(teacher_labels or ""),
         "recipe": repr((recipe.sampling, recipe.augmentation, recipe.model, weights)),
-        "made_from": [read_index(folder)["made_from"] for folder in data if is_prepared(folder)],
+        "made_from": [
+            read_index(folder).get("made_from") for folder in data if is_prepared(folder)
+        ],
     }
     if resumed:
         settings = settings_that_began(out, settings, about)
