@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import regex
 
 from .items import join_words, turns_in
-from .unspoken import Hidden, find_hidden, find_names
+from .unspoken import Hidden, Names, find_hidden, find_names
 
 _SIGN = regex.compile(r"\S")
 
@@ -34,7 +34,7 @@ class LiveText:
     is_over: bool = False  # whether an utterance is over, and the next one has not begun
     last_sign: str = ""  # the last one that is committed
     speaker: str | None = None  # whose name stands before it
-    has_names: bool = False  # whether lines of what is committed begin with names
+    names: Names = field(default_factory=Names)  # how the lines of what is committed begin
 
     @property
     def all(self) -> str:
@@ -88,10 +88,7 @@ class LiveText:
     def hidden(self, final: bool) -> list[Hidden]:
         """What of the text is not said; a point stands for what may come."""
         lined = self.all_lined + ("" if final else ".")
-        names = find_names([lined])
-        if self.has_names:
-            names = names._replace(before_colon=True)
-        in_lines = find_hidden(lined, names=names)
+        in_lines = find_hidden(lined, names=self.names.beside(find_names([lined])))
         return sorted([*(one.moved(-1) for one in in_lines), *self.in_words])
 
     def turns(self, hidden: Iterable[Hidden], given: Sequence[int], end: int) -> list[int]:
@@ -104,7 +101,7 @@ class LiveText:
     def drop(self, start: int, cut: int, hidden: Iterable[Hidden]) -> None:
         """Commit what is before `cut`, and forget what is before `start`."""
         self.last_sign = self.text[cut - 1]
-        self.has_names = self.has_names or find_names([self.lined]).before_colon
+        self.names = self.names.beside(find_names([self.lined]))
         # One sign for all that is before it in its line.
         before = "\n" if self.lined[start] in "\r\n" else "."
         for one in hidden:

@@ -1,6 +1,7 @@
 """What a transcript shows and nobody says: names, dashes, sounds, times, tags. One reader for files, calls and text.
 
     [0:04] Mary Lee: hello            name, shown before what she says
+    0:04 hello                        time, where most lines begin with one
     Mary Lee 00:00:04                 name, in a line of its own
     - hello   >> hello   — hello      another speaker begins; at `>>` also inside a line
     [MUSIC PLAYING]  (applause)  ♪    sounds
@@ -55,10 +56,19 @@ class Hidden(NamedTuple):
 
 
 class Names(NamedTuple):
-    """Which speakers a text names in ways that other texts use for other things."""
+    """Which speakers and times a text shows in ways that other texts use for other things."""
 
     before_colon: bool = False  # `Agent: hello`
+    after_times: bool = False  # lines begin with times: `0:04 hello`
     alone: frozenset[str] = frozenset()  # these stand in lines of their own
+
+    def beside(self, later: "Names") -> "Names":
+        """What a later part of the text shows, which need not show again how its lines begin."""
+        return Names(
+            later.before_colon or self.before_colon,
+            later.after_times or self.after_times,
+            later.alone or self.alone,
+        )
 
 
 _MARKS = regex.escape("".join(known_marks(",.?!:;…、—")))
@@ -161,6 +171,8 @@ IN_ANY_LAYOUT = (?P<joint>(?<={LETTER})(?:{ESCAPE})++(?={LETTER}))|(?P<tag>{TAG}
 FIRST = (?=[\x1b<>&\[\](（【*_#█■⁇♩♪♫♬])
 TEXT_ANYWHERE = {FIRST}(?:{IN_ANY_LAYOUT}|(?P<sound>{NOTES}))
 LINE_ANYWHERE = {FIRST}(?:{IN_ANY_LAYOUT}|(?P<sound>{BRACKETS}|{ONE_WORD}|{HAN_SOUND}|{NOTES}))
+# Lines that begin with times.
+TIMED = {GAP}{DATED}(?:{TO}{TIME})?+[ \t\-–—]++(?=\S)
 # Who is named by a text.
 CALLED = {GAP}(?:(?:{STAMP}|{DATED})[ \t\-–—]*+)?+{ANY_NAME}
 TIMES_ALONE = {GAP}(?:{ALONE}|{STAMP}{END})
@@ -191,11 +203,12 @@ def find_names(texts: Iterable[str], are_cues: bool = False) -> Names:
     In cues and segments names of two words or more, `Mary Lee: `, need not come back.
     """
     called, alone = Counter[str](), Counter[str]()
-    n_lines = n_blocks = 0
+    n_lines = n_blocks = n_timed = 0
     for lines in _blocks(texts):
         read = lines[:1] if are_cues else lines
         n_blocks += 1
         n_lines += len(read)
+        n_timed += sum(map(bool, map(_PATTERNS["TIMED"].match, read)))
         called.update(found["name"] for line in read if (found := _PATTERNS["CALLED"].match(line)))
         first = 1 if _PATTERNS["TIMES_ALONE"].match(lines[0]) else 0
         for n, line in enumerate(lines):
@@ -210,6 +223,7 @@ def find_names(texts: Iterable[str], are_cues: bool = False) -> Names:
     stand_above = _come_back(alone) and alone.total() >= n_blocks / 2
     return Names(
         bool(called) and come_back and called.total() >= n_lines / 2,
+        n_timed >= max(_LEAST_NAMED, n_lines / 2),
         frozenset(alone) if stand_above else frozenset(),
     )
 
@@ -294,6 +308,9 @@ def _opening(text: str, start: int, end: int, layout: Layout, names: Names) -> l
     match = _PATTERNS["NAME_ALONE"].match(text, start) if names.alone else None
     if match and match["name"] in names.alone:
         found.append(Hidden(start, match.end(), "name", match["name"]))
+        start = match.end()
+    if names.after_times and (match := _PATTERNS["TIMED"].match(text, start, end)):
+        found.append(Hidden(start, match.end(), "time"))
         start = match.end()
     pattern = _PATTERNS[layout.upper() + "_NAMED" * names.before_colon]
     while start < end and not (found and found[-1].name) and (match := pattern.match(text, start)):

@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import tempfile
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +102,7 @@ def build(restorer: PageRestorer, recognise: Any = None) -> gr.Blocks:
         with gr.Accordion(label, open=False, elem_id="options"), gr.Row():
             for option in options:
                 option.render()
-        gr.Markdown(FOOT + _project_link(), elem_id="foot")
+        gr.Markdown(FOOT, elem_id="foot")
         page.load(None, spoken, spoken, js="text => restoration.opened(text)")
         # An option restores all that is there anew, in one event. Of several, one after the other, Gradio 6.31 can lose
         # one: the server closes the stream of answers after the first, and its client, which asked for the second on
@@ -236,15 +235,6 @@ def _card(value: str, title: str, name: str) -> gr.HTML:
 def _clear_at_once(given: Any, card: gr.HTML) -> None:
     """When something else is given, or it is taken away, what was shown goes without asking the server."""
     given.change(None, None, card, js=f"() => {json.dumps(card.value)}")
-
-
-def _project_link() -> str:
-    """A link to the project, where its `pyproject.toml` names an address."""
-    for folder in (HERE, HERE.parent):  # on a Space, in a clone
-        if (path := folder / "pyproject.toml").is_file():
-            urls = tomllib.loads(path.read_text(encoding="utf-8"))["project"].get("urls", {})
-            return "".join(f" [{name}]({url})." for name, url in urls.items())
-    return ""
 
 
 def _told(restore: Any) -> Any:

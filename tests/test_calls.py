@@ -253,7 +253,8 @@ def test_nothing_said_is_no_fault(restore):
         ({"segments": [{"text": "a"}, "b"]}, r"segments\[1\]: Expected .*, got 'b'"),
         ({"segments": 3}, "got the keys segments"),
         ([{"segments": []}, {"segments": [{"text": 3}]}], r"\[1\]: Expected .* got the keys segments, segments\.text"),
-        (SimpleNamespace(results={"said": "hello you"}), "got the keys results.*model_dump"),
+        (SimpleNamespace(results={"said": "hello you"}), "got the keys results.*--keys text=NAME"),
+        (object(), "got <object object.*Pass its text, or the dictionary in it"),
         (b"hello you", "got b'hello you'"),
     ],
 )

@@ -9,6 +9,7 @@ import yaml
 from huggingface_hub import ModelCard, ModelCardData
 from transformers import pipeline
 
+from punctuation_restoration.evaluation.report import percent
 from punctuation_restoration.evaluation.result_files import shown_model, write_result
 from punctuation_restoration.evaluation.scores import count_labels, evaluated
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_MARK_LABELS
@@ -188,6 +189,13 @@ def test_every_result_is_of_the_model_in_the_tree(folder: str, name: str) -> Non
     expected = shown_model(str(ROOT / "checkpoints" / f"en-zh-ms{name}"))
     other = {one["benchmark"] for one in found if not expected.items() <= one["signature"].items()}
     assert not other, "the model has changed: run `python evaluate.py --benchmark` with these names, then tools.card"
+
+
+def test_the_document_of_capitals_quotes_the_results_as_they_are() -> None:
+    english, malay = (one["casing"] for one in card.read_results(ROOT / "results") if "-casing-" in one["benchmark"])
+    text = " ".join((ROOT / "docs" / "text.md").read_text(encoding="utf-8").split())
+    for marks, joint in (("reference", " on held-out English talks and "), ("model", " and ")):
+        assert percent(english[marks]["f1"]) + joint + percent(malay[marks]["f1"]) in text
 
 
 def test_the_hub_reads_the_front_matter_of_the_card() -> None:

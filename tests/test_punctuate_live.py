@@ -58,9 +58,22 @@ def test_of_live_json_the_text_is_read_and_lines_may_be_utterances(live: Any, si
     code, out, words, err = live("--look-ahead", 50, stdin=Dripping(rows, size))
     assert (code, words, err) == (0, "hello you\nthe saya\nawak\n", "")
     assert live("--look-ahead", 50, "--lines", stdin=Dripping(words.encode(), size))[1] == out
-    code, _, words, err = live(stdin=Dripping(rows + b'{"text": \n{"text": "so"}\n', size))
-    assert (code, words) == (1, "hello you\nthe saya\nawak\n")
-    assert "standard input: " in err
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_of_live_json_messages_about_the_stream_are_silent_and_broken_ones_are_told(live: Any, size: int) -> None:
+    rows = (
+        b'{"type": "Metadata", "request_id": "8c8e", "created": "2023-10-27T15:31:00Z", "duration": 0.0}\n'
+        b'{"message": "RecognitionStarted", "language_pack_info": {"word_delimiter": " "}}\n'
+        b'{"text": "hello you"}\n{"type": "Termination", "audio_duration_seconds": 12}\n'
+    )
+    assert live(stdin=Dripping(rows, size))[::2] == (0, "hello you\n")
+    broken = b'{"text": \n{"text": "so"}\nloading\n{"type": "Error", "reason": "no more money"}\n{"text": "are"}\n'
+    code, _, words, err = live(stdin=Dripping(rows + broken, size))
+    assert (code, words) == (1, "hello you\nso\nare\n")
+    assert err.count("Left out: ") == 3
+    assert "no more money" in err
+    assert "standard input: Expected JSON that can be read, left out 3 of its values." in err
 
 
 def test_live_words_have_the_encoding_that_is_named(live: Any, command: Command) -> None:

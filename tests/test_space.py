@@ -175,7 +175,7 @@ def test_the_front_matter_is_what_the_hub_reads():
 
 def test_the_folder_for_the_hub_is_whole(tmp_path):
     assert space_folder.main([str(tmp_path / "page")]) == 0
-    own = {path.name for path in SPACE.iterdir() if path.is_file()} | {"LICENSE", "pyproject.toml"}
+    own = {path.name for path in SPACE.iterdir() if path.is_file()} | {"LICENSE"}
     assert {path.name for path in (tmp_path / "page").iterdir()} == {*own, "punctuation_restoration"}
 
 

@@ -22,7 +22,6 @@ from space_page import SPACE, TEXT, chosen, last, page_restorer, recording, soun
 from punctuation_restoration.transcripts import read_bytes, restore_file
 from tools import space_folder
 
-ADDRESS = "https://example.org/ours"  # of the project, which the page's foot names
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 # The libraries of the client side warn of their own futures; what the page does runs in a process of its own.
@@ -38,8 +37,6 @@ def server(
         pytest.skip("Gradio is not installed: pip install -e '.[space]'")
     folder = tmp_path_factory.mktemp("page")
     assert space_folder.main([str(folder / "space")]) == 0
-    with open(folder / "space" / "pyproject.toml", "a", encoding="utf-8") as project:
-        project.write(f'\n[project.urls]\nProject = "{ADDRESS}"\n')
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -231,7 +228,6 @@ def test_options_change_the_text_at_once_and_the_keyboard_suffices(server, brows
         press(page, "Enter", page.get_by_role("button", name="Clear"))
         page.get_by_text("Your text comes here").wait_for()
         assert page.locator("#press").is_disabled()
-        assert page.locator("#foot").get_by_role("link", name="Project").get_attribute("href") == ADDRESS
         page.locator("#spoken textarea").fill("a" * 200_001)
         page.get_by_text("200,001 of 200,000 characters: too long").wait_for()
         assert page.locator("#press").is_disabled()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from punctuation_restoration.evaluation.result_files import shown_model
 from punctuation_restoration.pipeline.items import Item
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
 from tools import streaming
@@ -67,4 +68,6 @@ def test_the_table_in_the_document_is_that_of_the_results() -> None:
     report = json.loads((ROOT / "results" / "streaming.json").read_text(encoding="utf-8"))
     document = (ROOT / "docs" / "transcripts.md").read_text(encoding="utf-8")
     filled = put_between(document, "streaming", streaming.table(report))
+    expected = shown_model(str(ROOT / "checkpoints" / "en-zh-ms"))
     assert filled == document, "run `python -m tools.streaming`"
+    assert expected.items() <= report.items(), "the model has changed: run `python -m tools.streaming`"

@@ -57,6 +57,25 @@ def test_what_is_not_said_is_read_nowhere(restore: Any, shown: str) -> None:
     assert "".join(sign for sign in result["text"] if sign not in ",.?") == f"so\n{shown}\nyes".replace(".", "")
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0:00 hello you\n0:04 are the\n1:02:03 saya awak", "hello you are the saya awak"),
+        ("00:01 - 00:04 hello you\n00:04 - 00:09 are the\nstill\n00:09 - 00:12 saya", "hello you are the still saya"),
+        ("12:05 PM Ann: hello\n12:06 PM Bo: you\n12:07 PM Ann: are\n12:09 PM Bo: the", "hello you are the"),
+        # Too few, or in too few lines.
+        ("0:00 hello\n0:04 you", "0:00 hello 0:04 you"),
+        ("at\n9:30 we\n10:30 you\n11:30 saya\nhello\nthe\nis", "at 9:30 we 10:30 you 11:30 saya hello the is"),
+    ],
+)
+def test_times_before_most_lines_are_not_read(restore: Any, text: str, words: str) -> None:
+    assert said(text, "txt") == words
+    assert [word["word"] for word in restore(text)["words"]] == words.split()
+    marked = marks_alone(restore_file(mark_everything, read_source(text, "txt")))
+    assert marked.replace("‡", "") == text
+    assert said(marked.replace("‡", ","), "txt").replace(",", "") == words
+
+
 @pytest.mark.parametrize("text", KEPT)
 def test_in_the_middle_of_a_text_they_are_text(text: str) -> None:
     assert find_hidden(text) == []

@@ -45,8 +45,7 @@ def export_space(output: str | Path, *, replace: bool = False) -> list[Path]:
             shutil.copytree(part, package / part.name, ignore=leave_out)
         for path in own.glob("*.py"):
             shutil.copyfile(path, package / path.name)
-        for name in ("LICENSE", "pyproject.toml"):  # from which the page takes the project's address
-            shutil.copyfile(ROOT / name, folder / name)
+        shutil.copyfile(ROOT / "LICENSE", folder / "LICENSE")
     return sorted(path for path in output.rglob("*") if path.is_file())
 
 

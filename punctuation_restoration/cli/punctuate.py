@@ -245,7 +245,7 @@ def _restore_live(args: Namespace, load: Load) -> int:
 def _utterances(texts: Iterator[str], by_lines: bool) -> Iterator[tuple[str, bool]]:
     """Text as it comes, and whether an utterance ends there: at an empty line, or at each line, or value of JSON.
 
-    A `FormatError` names what is broken in JSON.
+    A value of JSON that cannot be read is told, and left out; a `FormatError` at the end counts these.
     """
     head = ""
     for text in texts:
@@ -254,10 +254,20 @@ def _utterances(texts: Iterator[str], by_lines: bool) -> Iterator[tuple[str, boo
             break
     texts = itertools.chain([head], texts)
     if _JSON_HEAD.match(head):
+        n_left_out = 0
         for value in filter(str.strip, _values_of_json(texts)):
-            for speech in transcripts.read_source(value, "json").speeches:
-                if text := speech.text.strip():
-                    yield text + "\n", True
+            try:
+                speeches = transcripts.read_source(value, "json").speeches
+            except FormatError as error:
+                say(f"{error.problem} Left out: {value!r:.60}")
+                n_left_out += 1
+                continue
+            said = filter(None, (speech.text.strip() for speech in speeches))
+            yield from ((text + "\n", True) for text in said)
+        if n_left_out:
+            raise FormatError(
+                f"Expected JSON that can be read, left out {n_left_out} of its values."
+            )
         return
     before = ""
     for text in texts:

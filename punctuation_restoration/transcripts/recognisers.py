@@ -47,6 +47,7 @@ ANY = "*"  # in a layer, in the place of the numbers
 WORD_LISTS = ("word", "token", "element", "segs", "chunks", "items")
 READINGS = ("alternatives", "nbest", "hypotheses")  # of the same words: the first one is read
 CHANNELS = ("channels", "transcripts")
+MESSAGES = ("type", "message", "event")  # the kind of a message: "Metadata", "SpeechStarted"
 NAMES = ("id", "audio_filepath", "name", "key")  # of a recording
 NOTHING: tuple[Any, ...] = (None, "", [], [{}])
 DEEPEST = 5  # dictionaries in one another in which a text is looked for
@@ -520,15 +521,17 @@ def in_seconds(time: Times, unit: float) -> Times:
 
 
 def _check_is_silent(value: Any, part: Part) -> None:
-    """Nothing was heard if a text or a list is empty; all else is a ValueError."""
+    """Nothing was heard if a text or a list is empty, or of a message about the stream; all else is a ValueError."""
     members = members_of(value)
     inside = list(members.values())
     inside += [held for one in inside if isinstance(one, Mapping) for held in one.values()]
     says = any(isinstance(one, str) and " " in one.strip() for one in members.values())
     is_empty = any(one in NOTHING for one in inside) or "alternatives" in members
-    if members and not says and (is_empty or times_in(members, part.keys)):
+    tells_kind = any(isinstance(members.get(key), str) for key in MESSAGES)
+    if members and not says and (is_empty or tells_kind or times_in(members, part.keys)):
         return
-    got, what_to_do = f"{value!r:.60}", "Pass its text, or leave it out"
+    got = f"{value!r:.60}"
+    what_to_do = "Pass its text, or the dictionary in it (`.model_dump()`, `.to_dict()`)"
     if members:
         seen = list(members)
         for key, one in members.items():
@@ -537,8 +540,6 @@ def _check_is_silent(value: Any, part: Part) -> None:
             ]
         got = f"the keys {', '.join(map(str, seen[:12]))}"
         what_to_do = "Name the text's: `keys={'text': NAME}`, or --keys text=NAME"
-        if not isinstance(value, Mapping):
-            what_to_do += "; or pass the dictionary in it (`.model_dump()`, `.to_dict()`)"
     raise fault(
         part.way,
         f"Expected a recogniser's output (a text, words, segments), got {got}. {what_to_do}.",
