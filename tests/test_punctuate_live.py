@@ -60,6 +60,11 @@ def test_of_live_json_the_text_is_read_and_lines_may_be_utterances(live: Any, si
     assert live("--look-ahead", 50, "--lines", stdin=Dripping(words.encode(), size))[1] == out
 
 
+def test_keys_name_the_text_of_live_json(live: Any) -> None:
+    rows = b'{"phrase": {"said": "hello you"}}\n{"phrase": {"said": "are"}}\n'
+    assert live("--keys", "text=phrase.said", stdin=Dripping(rows, 100))[::2] == (0, "hello you\nare\n")
+
+
 @pytest.mark.parametrize("size", [1, 1000])
 def test_of_live_json_messages_about_the_stream_are_silent_and_broken_ones_are_told(live: Any, size: int) -> None:
     rows = (

@@ -162,6 +162,12 @@ def test_every_channel_is_read_and_what_is_not_is_told(caplog: pytest.LogCapture
         {"results": [{"alternatives": [{"transcript": "hello you "}], "final": False}]},
         {"is_final": False, "channel": {"alternatives": [{"transcript": "hello you", "words": pieces("hello")}]}},
         {"isFinal": False, "text": "hello you"},
+        {"type": "Turn", "end_of_turn": False, "transcript": "hello you", "words": pieces("hello", "you")},
+        {"message_type": "PartialTranscript", "text": "hello you"},
+        {"message": "AddPartialTranscript", "metadata": {"transcript": "hello you"}},
+        {"type": "partial", "elements": [{"type": "text", "value": "hello"}]},
+        {"Transcript": {"Results": [{"IsPartial": True, "Alternatives": [{"Transcript": "hello you"}]}]}},
+        {"result": {"text": "", "utterances": [{"definite": False, "text": "hello you"}]}},
     ],
 )  # fmt: skip
 def test_what_is_heard_so_far_is_told_again_and_not_read(restore: Any, interim: Any) -> None:

@@ -231,7 +231,7 @@ def _restore_live(args: Namespace, load: Load) -> int:
             _write_out([encoder.encode(step.committed)])
 
     try:
-        for text, is_over in _utterances(_heard(encoding), args.lines):
+        for text, is_over in _utterances(_heard(encoding), args):
             if text:
                 write(streamer.feed(text))
             if is_over:
@@ -242,7 +242,7 @@ def _restore_live(args: Namespace, load: Load) -> int:
     return DONE
 
 
-def _utterances(texts: Iterator[str], by_lines: bool) -> Iterator[tuple[str, bool]]:
+def _utterances(texts: Iterator[str], args: Namespace) -> Iterator[tuple[str, bool]]:
     """Text as it comes, and whether an utterance ends there: at an empty line, or at each line, or value of JSON.
 
     A value of JSON that cannot be read is told, and left out; a `FormatError` at the end counts these.
@@ -257,7 +257,7 @@ def _utterances(texts: Iterator[str], by_lines: bool) -> Iterator[tuple[str, boo
         n_left_out = 0
         for value in filter(str.strip, _values_of_json(texts)):
             try:
-                speeches = transcripts.read_source(value, "json").speeches
+                speeches = transcripts.read_source(value, "json", args.keys).speeches
             except FormatError as error:
                 say(f"{error.problem} Left out: {value!r:.60}")
                 n_left_out += 1
@@ -274,7 +274,7 @@ def _utterances(texts: Iterator[str], by_lines: bool) -> Iterator[tuple[str, boo
         if before.endswith("\n") and text.lstrip(" \t\r").startswith("\n"):
             yield "", True  # an empty line cut in two
         before = text.rstrip(" \t\r") or before
-        parts = (_LINE_END if by_lines else _EMPTY_LINE).split(text)
+        parts = (_LINE_END if args.lines else _EMPTY_LINE).split(text)
         yield from ((part, n % 2 == 1) for n, part in enumerate(parts))
 
 

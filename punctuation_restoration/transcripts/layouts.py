@@ -40,8 +40,13 @@ SPEAKERS = {"speaker", "spk", "talker", "participant", "role"}
 BESIDE_SPEAKERS = {"label", "id", "tag", "name"}
 CHANNEL_KEYS = ("channel", "channelTag")  # tell who speaks where nothing else does
 CHANNEL = "channel "  # and its number: the name of who speaks in it
+# Flags of words that will be told again: of Google and Deepgram, AssemblyAI, Volcengine; of Amazon.
+FINAL = {"final", "isfinal", "endofturn", "definite"}
+PARTIAL = {"partial", "ispartial"}
+KINDS = {"type", "messagetype", "message", "event"}  # of a message
 of_a_key = functools.lru_cache(maxsize=4096)  # files have few keys, each in every entry
 _NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_PARTIAL = re.compile(r"\w*partial\w*", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"[\s\d.,:+\-PTHMSpthms]*")  # `01:02.5`, `1.5s`, `PT1.5S`
 
@@ -69,9 +74,17 @@ def time_role(key: Any) -> tuple[str, float]:
 
 
 def is_interim(members: Members) -> bool:
-    """Whether the recogniser still listens, and will tell these words again: Vosk, Deepgram, Google, Watson."""
-    is_final = (members.get(key) for key in ("final", "is_final", "isFinal"))
-    return isinstance(members.get("partial"), str) or any(one is False for one in is_final)
+    """Whether the recogniser still listens, and will tell these words again."""
+    for key, value in members.items():
+        name = plain(key)
+        tells_so = (value is False and name in FINAL) or (value is True and name in PARTIAL)
+        if isinstance(value, str):  # Vosk; RevAI, Speechmatics, AssemblyAI
+            tells_so = name == "partial" or (
+                name in KINDS and _PARTIAL.fullmatch(value) is not None
+            )
+        if tells_so:
+            return True
+    return False
 
 
 def looks_like_time(key: Any) -> bool:

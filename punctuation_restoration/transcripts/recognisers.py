@@ -26,6 +26,7 @@ from ..pipeline.unspoken import Layout, Names, find_hidden, find_names
 from .layouts import (
     CHANNEL,
     FIELDS,
+    KINDS,
     TEXTS,
     Keys,
     Members,
@@ -47,7 +48,6 @@ ANY = "*"  # in a layer, in the place of the numbers
 WORD_LISTS = ("word", "token", "element", "segs", "chunks", "items")
 READINGS = ("alternatives", "nbest", "hypotheses")  # of the same words: the first one is read
 CHANNELS = ("channels", "transcripts")
-MESSAGES = ("type", "message", "event")  # the kind of a message: "Metadata", "SpeechStarted"
 NAMES = ("id", "audio_filepath", "name", "key")  # of a recording
 NOTHING: tuple[Any, ...] = (None, "", [], [{}])
 DEEPEST = 5  # dictionaries in one another in which a text is looked for
@@ -527,7 +527,7 @@ def _check_is_silent(value: Any, part: Part) -> None:
     inside += [held for one in inside if isinstance(one, Mapping) for held in one.values()]
     says = any(isinstance(one, str) and " " in one.strip() for one in members.values())
     is_empty = any(one in NOTHING for one in inside) or "alternatives" in members
-    tells_kind = any(isinstance(members.get(key), str) for key in MESSAGES)
+    tells_kind = any(isinstance(one, str) and plain(key) in KINDS for key, one in members.items())
     if members and not says and (is_empty or tells_kind or times_in(members, part.keys)):
         return
     got = f"{value!r:.60}"
