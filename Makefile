@@ -68,15 +68,14 @@ reproduce: $(RUN)/best  ## prepare the data, train the default model, ship it, a
 		--output results/all-marks
 
 $(RUN)/best: $(RUN)/long/final $(RUN)/further
+$(RUN)/further: $(RUN)/further-68/final $(RUN)/further-69/final
+$(RUN)/best $(RUN)/further:
 	$(PYTHON) -m tools.averaging $^ --labels $(LABELS) --output $@
 
 $(RUN)/long/final: $(RUN)/further
 	$(PYTHON) train.py --recipe recipes/further.yaml --model $< --data $(RUN)/texts/further --output $(RUN)/long \
 		--device cpu --seed 74 --max-steps 1520 --pieces-per-batch 8192 --frozen-layers 4 --encoder-rate 1.2e-4 \
 		--head-rate 5e-4 --warmup-steps 100
-
-$(RUN)/further: $(RUN)/further-68/final $(RUN)/further-69/final
-	$(PYTHON) -m tools.averaging $^ --labels $(LABELS) --output $@
 
 $(RUN)/further-%/final: $(RUN)/mean $(RUN)/texts/further/index.json
 	$(PYTHON) train.py --recipe recipes/further.yaml --model $(RUN)/mean --data $(RUN)/texts/further --seed $* \

@@ -41,8 +41,9 @@ BESIDE_SPEAKERS = {"label", "id", "tag", "name"}
 CHANNEL_KEYS = ("channel", "channelTag")  # tell who speaks where nothing else does
 CHANNEL = "channel "  # and its number: the name of who speaks in it
 # Flags of words that will be told again: of Google and Deepgram, AssemblyAI, Volcengine; of Amazon.
-FINAL = {"final", "isfinal", "endofturn", "definite"}
-PARTIAL = {"partial", "ispartial"}
+INTERIM = {
+    "final": False, "isfinal": False, "endofturn": False, "definite": False, "partial": True, "ispartial": True,
+}  # fmt: skip
 KINDS = {"type", "messagetype", "message", "event"}  # of a message
 of_a_key = functools.lru_cache(maxsize=4096)  # files have few keys, each in every entry
 _NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -73,18 +74,20 @@ def time_role(key: Any) -> tuple[str, float]:
     return "" if key in OTHER_TIMES else "".join(roles), sum(units) or 1.0
 
 
+def kinds_of(members: Members) -> list[str]:
+    """What a message says of its kind: "Metadata", "AddPartialTranscript"."""
+    return [one for key, one in members.items() if isinstance(one, str) and plain(key) in KINDS]
+
+
 def is_interim(members: Members) -> bool:
     """Whether the recogniser still listens, and will tell these words again."""
-    for key, value in members.items():
-        name = plain(key)
-        tells_so = (value is False and name in FINAL) or (value is True and name in PARTIAL)
-        if isinstance(value, str):  # Vosk; RevAI, Speechmatics, AssemblyAI
-            tells_so = name == "partial" or (
-                name in KINDS and _PARTIAL.fullmatch(value) is not None
-            )
-        if tells_so:
-            return True
-    return False
+    if any(map(_PARTIAL.fullmatch, kinds_of(members))):  # RevAI, Speechmatics, AssemblyAI
+        return True
+    return any(
+        INTERIM.get(plain(key), ...) is value
+        or (isinstance(value, str) and plain(key) == "partial")  # Vosk
+        for key, value in members.items()
+    )
 
 
 def looks_like_time(key: Any) -> bool:

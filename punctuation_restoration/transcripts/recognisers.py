@@ -26,13 +26,13 @@ from ..pipeline.unspoken import Layout, Names, find_hidden, find_names
 from .layouts import (
     CHANNEL,
     FIELDS,
-    KINDS,
     TEXTS,
     Keys,
     Members,
     are_our_sentences,
     as_list,
     is_interim,
+    kinds_of,
     looks_like_time,
     members_of,
     plain,
@@ -527,8 +527,7 @@ def _check_is_silent(value: Any, part: Part) -> None:
     inside += [held for one in inside if isinstance(one, Mapping) for held in one.values()]
     says = any(isinstance(one, str) and " " in one.strip() for one in members.values())
     is_empty = any(one in NOTHING for one in inside) or "alternatives" in members
-    tells_kind = any(isinstance(one, str) and plain(key) in KINDS for key, one in members.items())
-    if members and not says and (is_empty or tells_kind or times_in(members, part.keys)):
+    if members and not says and (is_empty or kinds_of(members) or times_in(members, part.keys)):
         return
     got = f"{value!r:.60}"
     what_to_do = "Pass its text, or the dictionary in it (`.model_dump()`, `.to_dict()`)"
