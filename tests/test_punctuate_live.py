@@ -60,6 +60,14 @@ def test_of_live_json_the_text_is_read_and_lines_may_be_utterances(live: Any, si
     assert live("--look-ahead", 50, "--lines", stdin=Dripping(words.encode(), size))[1] == out
 
 
+def test_words_that_are_final_before_the_speech_is_do_not_end_an_utterance(live: Any) -> None:
+    parts = (b"hello you are", b"the best", b"saya awak")
+    heard = b'{"is_final": true, "speech_final": %s, "channel": {"alternatives": [{"transcript": "%s"}]}}\n'
+    rows = b"".join(heard % (over, part) for over, part in zip((b"false", b"true", b"true"), parts, strict=True))
+    spoken = live("--look-ahead", 50, stdin=Dripping(b"hello you are\nthe best\n\nsaya awak\n", 100))[1]
+    assert live("--look-ahead", 50, stdin=Dripping(rows, 100))[1] == spoken.replace("\n\n", "\n")
+
+
 def test_keys_name_the_text_of_live_json(live: Any) -> None:
     rows = b'{"phrase": {"said": "hello you"}}\n{"phrase": {"said": "are"}}\n'
     assert live("--keys", "text=phrase.said", stdin=Dripping(rows, 100))[::2] == (0, "hello you\nare\n")

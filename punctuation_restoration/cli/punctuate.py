@@ -28,6 +28,7 @@ DONE, FAILED, WRONG_USE = 0, 1, 2
 CONSTRUCTION = ("backend", "dtype", "jieba_dictionary", "trust_remote_code")
 _EMPTY_LINE, _LINE_END = re.compile(r"(\n[ \t\r]*\n)"), re.compile(r"(\n)")
 _JSON_HEAD = re.compile(r"\ufeff?\s*\{\s*\"")
+_GOES_ON = re.compile(r'"speech_final"\s*:\s*false')  # Deepgram: these words are final, the sentence may not be
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
 # Gives the pipeline, loaded when it is first asked for: unreadable files are told before.
 Load = Callable[[], Any]
@@ -263,7 +264,8 @@ def _utterances(texts: Iterator[str], args: Namespace) -> Iterator[tuple[str, bo
                 n_left_out += 1
                 continue
             said = filter(None, (speech.text.strip() for speech in speeches))
-            yield from ((text + "\n", True) for text in said)
+            is_over = not _GOES_ON.search(value)
+            yield from ((text + "\n", is_over) for text in said)
         if n_left_out:
             raise FormatError(
                 f"Expected JSON that can be read, left out {n_left_out} of its values."
@@ -299,7 +301,7 @@ def _values_of_json(texts: Iterable[str]) -> Iterator[str]:
 
 def _heard(encoding: str) -> Iterator[str]:
     """Standard input as text as it comes; bytes of a character that is not complete wait for the rest."""
-    read: Callable[[int], bytes] = getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read)
+    read = getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read)
     try:
         yield from codecs.iterdecode(iter(lambda: read(1 << 16), b""), encoding)
     except UnicodeDecodeError as error:
