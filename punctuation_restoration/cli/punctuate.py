@@ -28,7 +28,8 @@ DONE, FAILED, WRONG_USE = 0, 1, 2
 CONSTRUCTION = ("backend", "dtype", "jieba_dictionary", "trust_remote_code")
 _EMPTY_LINE, _LINE_END = re.compile(r"(\n[ \t\r]*\n)"), re.compile(r"(\n)")
 _JSON_HEAD = re.compile(r"\ufeff?\s*\{\s*\"")
-_GOES_ON = re.compile(r'"speech_final"\s*:\s*false')  # Deepgram: these words are final, the sentence may not be
+# Deepgram: these words are final, the sentence may not be.
+_GOES_ON = re.compile(r'"speech_final"\s*:\s*false')
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
 # Gives the pipeline, loaded when it is first asked for: unreadable files are told before.
 Load = Callable[[], Any]
