@@ -231,6 +231,12 @@ def test_a_row_may_be_one_segment_and_words_without_times_leave_it_its_own() -> 
     assert read({"text": "hello you", "offset": 12}).speech.spans == []  # of characters, perhaps
 
 
+def test_words_tell_the_times_of_segments_even_where_the_last_of_these_is_a_sound() -> None:
+    segments = [{"text": "hello you", "start": 0, "end": 2}, {"text": "[music]", "start": 2, "end": 3}]
+    told = read({"segments": segments, "words": pieces("hello", "you")}).speech
+    assert told.spans == [(0, 5, (0.0, 1.0)), (6, 9, (1.0, 2.0))]
+
+
 def test_a_speaker_without_a_name_is_none_and_a_date_is_no_time_of_what_is_said() -> None:
     rows = [{**SEGMENT, "speaker": name} for name in ("", None, " ")]
     assert read_bytes(json.dumps(rows).encode(), name="a.json")[0].speeches[0].speakers == []

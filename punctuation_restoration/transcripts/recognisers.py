@@ -51,7 +51,6 @@ CHANNELS = ("channels", "transcripts")
 NAMES = ("id", "audio_filepath", "name", "key")  # of a recording
 NOTHING: tuple[Any, ...] = (None, "", [], [{}])
 DEEPEST = 5  # dictionaries in one another in which a text is looked for
-LOOKED_AT = 20  # texts that show whether a layer has times
 COMPLETE = 0.9  # of the letters of the longest layer
 OURS = ("sentences", ANY, "text")
 # Seconds for a letter: whole numbers that would make speech slower count something smaller.
@@ -68,7 +67,7 @@ class Recognised:
     value: Any
     strings: list[tuple[int, Way, str]]  # what is read of it: start in the source, way, string
     speech: Speech  # its source: these strings, each with a sign after it
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str]
 
     def restored(self, edits: Sequence[Edit]) -> Any:
         """The same, new, with the edits in every copy of its speech; a ValueError where an object cannot be written."""
@@ -266,9 +265,9 @@ class Layer:
 
     @property
     def is_timed(self) -> bool:
-        return any(text.part.timed for text in self.texts[:LOOKED_AT])
+        return any(text.part.timed for text in self.texts)
 
-    @property
+    @functools.cached_property
     def n_letters(self) -> int:
         return sum(len(letters(text.string)) for text in self.texts)
 
@@ -373,9 +372,12 @@ class _Reader:
         ours = self.layers.get(OURS)
         if ours and are_our_sentences([text.part.members for text in ours.texts]):
             others = [layer for layer in layers if layer is not ours]
-            parts = [layer.texts[0].part for layer in others if layer.n_above < 0]
-            tells_times = any(part.timed or "timestamp" in part.members for part in parts)
-            if tells_times or len(parts) < len(others):
+            if any(
+                layer.n_above >= 0
+                or layer.is_timed
+                or "timestamp" in layer.texts[0].part.members
+                for layer in others
+            ):
                 layers = others
         n_told = max((one.n_letters / (1 + (one.layout == "word")) for one in layers), default=0)
 
@@ -446,19 +448,20 @@ class _Reader:
     def _tell(self, texts: list[Text], lines: list[Line], originals: list[Line]) -> None:
         """Note times and speakers of texts, said in these lines, where they tell more than what was read."""
         told = [(text.part, line) for text, line in zip(texts, lines, strict=True) if line.said]
-        start, end = originals[0].start, originals[-1].span[1]
+        said = [line for line in originals if line.said]
+        if not said:
+            return
+        start, end = said[0].start, said[-1].span[1]
         _refine(self.speech.spans, self._spans(told), start, end)
-        speakers: list[tuple[int, Speaker]] = []
+        shows_turns = any(one.begins_turn for line in originals for one in line.hidden)
         names = {str(part.speaker) for part, _ in told}
         # One channel alone tells nothing.
         is_alone = len(names) == 1 and names.pop().startswith(CHANNEL)
-        for part, line in () if is_alone else told:
-            speaker = part.speaker
-            if speaker is not None and speaker not in [one for _, one in speakers[-1:]]:
-                speakers.append((line.start, speaker))
-        shows_turns = any(one.begins_turn for line in originals for one in line.hidden)
-        if lines is originals or not shows_turns:
-            _refine(self.speakers, speakers, start, end)
+        if is_alone or (shows_turns and lines is not originals):
+            return
+        named = [(line.start, part.speaker) for part, line in told if part.speaker is not None]
+        changes = [next(group) for _, group in itertools.groupby(named, key=itemgetter(1))]
+        _refine(self.speakers, changes, start, end)
 
     def _spans(self, told: list[tuple[Part, Line]]) -> list[TimedSpan]:
         """When these lines were said. WhisperX has no times for numerals."""
@@ -470,14 +473,14 @@ class _Reader:
             if part is None or part in above:
                 continue
             begins, ends = part.times
-            if ends is not None and ends < max(0, begins or 0):
+            begins = None if begins is None else max(0.0, begins)
+            if ends is not None and ends < (begins or 0):
                 self._warn(
                     part.way,
                     f"it ends ({ends:.10g}) before it or the recording begins ({begins or 0:.10g}); its times are not "
                     "used",
                 )
                 begins = ends = None
-            begins = None if begins is None else max(0, begins)
             spans.append(TimedSpan(places[0][0], places[-1][1], (begins, ends)))
         return spans
 
