@@ -50,10 +50,13 @@ class Sentence:
 
     def row(self) -> Row:
         """As JSON has it: start and end in seconds, and a speaker, where the file has them."""
-        row: Row = {"text": self.text}
-        if self.begins is not None:
-            row = {"start": self.begins, "end": self.ends, **row}
-        return row if self.speaker is None else {**row, "speaker": self.speaker}
+        row = {
+            "start": self.begins,
+            "end": self.ends,
+            "text": self.text,
+            "speaker": self.speaker,
+        }
+        return {name: value for name, value in row.items() if value is not None}
 
 
 class Clock:
@@ -72,7 +75,7 @@ class Clock:
                 ends = following.time[0] if following else begins
             first, last = self._n_before[span.start], self._n_before[span.end]
             if begins is not None and ends is not None and first < last:
-                self.timings.append((first, last, float(begins), float(ends)))
+                self.timings.append((first, last, begins, ends))
 
     def between(self, start: int, end: int) -> Times:
         """Seconds at which text[start:end] begins and ends; words without times take those of their neighbours."""
@@ -197,13 +200,10 @@ def restored_parts(restore: Restorer, transcript: Transcript, **options: Any) ->
 
     Memory does not grow with a plain text that has nothing in it but what is said; everything else is one part.
     """
-    if transcript.format == "txt" and all(
-        each.text == transcript.source for each in transcript.speeches
-    ):
-        yield "" if transcript.speeches else transcript.source
-        yield from (
-            result["text"] for _, result in _restored(transcript.speeches, restore, **options)
-        )
+    texts = [speech.text for speech in transcript.speeches]
+    if transcript.format == "txt" and texts == [transcript.source]:
+        for _, result in _restored(transcript.speeches, restore, **options):
+            yield result["text"]
     else:
         yield restore_file(restore, transcript, keep_words=False, **options).source()
 
@@ -230,7 +230,7 @@ def restore_transcript(
     for row in rows:
         for warning in row.warnings:
             logger.warning(warning)
-    transcript = Transcript("", "json", [row.speech for row in rows], document=rows)
+    transcript = Transcript("", "json", [row.speech for row in rows])
     restored = restore_file(restore, transcript, **{**options, "return_words": True})
     return restored_value(found, restored.told())
 
