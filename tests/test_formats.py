@@ -130,7 +130,7 @@ def test_bare_texts_and_words_are_json_too(file_format: str, source: str) -> Non
         ("json", '{"text": "a", "score": 1e400}', r"talk:1: Expected numbers of JSON, got 1e400"),
         ("jsonl", '"a"\n{"text": "a", "score": Infinity}', r"talk:2: Expected numbers of JSON, got Infinity"),
         ("json", '{"text": "a", "deep": ' + "[" * 600 + "]" * 600 + "}", r"talk:1: Expected JSON nested at most 100"),
-        ("json", "[" * 99_999, r"talk:1: Expected JSON nested less deeply"),
+        ("json", "[" * 99_999, r"talk:1: Expected JSON nested at most 100"),
         ("json", f'[{{"word": "a", "start": 1{"0" * 400}}}]', r"talk:1: \[0\]: Expected times below 1e\+15 seconds"),
     ],
 )

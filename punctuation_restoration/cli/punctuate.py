@@ -118,13 +118,13 @@ def _planned(args: Namespace) -> tuple[list[Job], list[str]]:
     return jobs, problems
 
 
-def _files_below(folder: Path, output: Path | None, problems: list[str]) -> list[Path]:
+def _files_below(folder: Path, output: Path, problems: list[str]) -> list[Path]:
     """The files of known formats in a folder and its sub-folders, in order of their names.
 
     Hidden ones, and the output folder itself, are left out. What cannot be read goes to the problems.
     """
     found: list[Path] = []
-    excluded = output and output.resolve()
+    excluded = output.resolve()
 
     def note(error: OSError) -> None:
         problems.append(_reason(error, error.filename))
@@ -302,9 +302,9 @@ def _values_of_json(texts: Iterable[str]) -> Iterator[str]:
 
 def _heard(encoding: str) -> Iterator[str]:
     """Standard input as text as it comes; bytes of a character that is not complete wait for the rest."""
-    read = getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read)
+    standard_input: Any = sys.stdin.buffer
     try:
-        yield from codecs.iterdecode(iter(lambda: read(1 << 16), b""), encoding)
+        yield from codecs.iterdecode(iter(lambda: standard_input.read1(1 << 16), b""), encoding)
     except UnicodeDecodeError as error:
         yield error.object[: error.start].decode(error.encoding)  # read with the wrong byte
         raise FormatError(

@@ -70,10 +70,10 @@ class Encoding:
             try:
                 yield part.encode(self.name)
             except UnicodeEncodeError as error:
-                problem = f"Expected text that {self.name} can write, got {part[error.start]!r}, which it has not."
-                number = line + part.count("\n", 0, error.start)
                 raise FormatError(
-                    f"{problem} Convert the file to UTF-8 first.", line=number
+                    f"Expected text that {self.name} can write, got {part[error.start]!r}, which it has not. Convert "
+                    "the file to UTF-8 first.",
+                    line=line + part.count("\n", 0, error.start),
                 ) from error
             line += part.count("\n")
 

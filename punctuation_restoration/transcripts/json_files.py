@@ -118,11 +118,11 @@ def _values(text: str, line: int = 1) -> Iterator[Any]:
         try:
             value, position = _DECODER.raw_decode(text, position)
             if _is_deep([value]):
-                raise ValueError(f"Expected JSON nested at most {_DEEPEST} deep, got more.")
+                raise RecursionError
         except (ValueError, RecursionError) as error:
             problem = str(error)
             if isinstance(error, RecursionError):
-                problem = "Expected JSON nested less deeply than this."
+                problem = f"Expected JSON nested at most {_DEEPEST} deep, got more."
             elif isinstance(error, json.JSONDecodeError):
                 at, why = error.pos, f"({error.msg.lower()})."
                 problem = f"Expected JSON, got {text[at : at + 20]!r} in column {error.colno} {why}"

@@ -104,7 +104,7 @@ def read_bytes(
                 f"Expected a format among {', '.join(FORMATS)}, got {suffix}. Convert it to one."
             )
         source, found = decode_bytes(content, encoding)
-        named = format_of_name(name or "")
+        named = SUFFIXES.get(suffix)
         wanted = file_format or (None if named == "txt" else named)
         try:
             return read_source(source, wanted or sniff_format(source), keys), found

@@ -305,11 +305,11 @@ class _Reader:
             for layer in layers[1:]:
                 self._find_again(layer, layers[0])
         speech = self.builder.build(self.speakers)
-        spans = speech.spans or self._times_of_words(speech.text)
-        if self.said and not spans:
+        speech.spans = speech.spans or self._times_of_words(speech.text)
+        if self.said and not speech.spans:
             self._name_unknown()
-        unit = unit_of(spans)
-        speech.spans = [span._replace(time=in_seconds(span.time, unit)) for span in spans]
+        unit = unit_of(speech.spans)
+        speech.spans = [one._replace(time=in_seconds(one.time, unit)) for one in speech.spans]
         speech.sounds = [one._replace(time=in_seconds(one.time, unit)) for one in speech.sounds]
         names = map(value.get, NAMES) if isinstance(value, Mapping) else ()
         speech.name = next((str(name) for name in names if isinstance(name, str | int)), None)

@@ -100,10 +100,9 @@ class Line:
     def cut(self, start: int, end: int, at: int = 0) -> Iterator[Run]:
         """The runs of `text[start:end]`, for a text in which this stretch begins at `at`."""
         shift = at - start
-        for n in range(bisect_right(self.runs, start, key=itemgetter(1)), len(self.runs)):
-            run = self.runs[n]
-            if run.start >= end:
-                return
+        begin = bisect_right(self.runs, start, key=itemgetter(1))
+        stop = bisect_left(self.runs, end, key=itemgetter(0))
+        for run in self.runs[begin:stop]:
             first, last = max(run.start, start), min(run.end, end)
             yield Run(first + shift, last + shift, *run.source_span(first, last))
 

@@ -202,10 +202,10 @@ def _checked(source: str, cues: Iterator[Cue], warnings: list[str]) -> Iterator[
 
 def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
     """The text of a cue without its tags; the voices that begin in it are hidden there as names."""
-    parts = []
+    shown = ""
     runs = []
     voices = []
-    length, done = 0, cue.start
+    done = cue.start
     end = cue.start + len(source[cue.start : cue.end].rstrip())
     for match in _MARKUP[cue_format].finditer(source, done, end):
         sign = "\n" if match["end"] else decoded(match["entity"] or "")
@@ -214,13 +214,12 @@ def _shown_text(cue_format: str, source: str, cue: Cue) -> Line:
             (sign, match.span()),
         ):
             if text:
-                parts.append(text)
-                runs.append(Run(length, length + len(text), *span))
-                length += len(text)
+                runs.append(Run(len(shown), len(shown) + len(text), *span))
+                shown += text
         done = match.end()
         if voice := _VOICE.fullmatch(match["tag"] or ""):
-            voices.append(Hidden(length, length, "name", decoded(voice[1])))
-    return Line("".join(parts), runs, voices)
+            voices.append(Hidden(len(shown), len(shown), "name", decoded(voice[1])))
+    return Line(shown, runs, voices)
 
 
 def cue_text(cue_format: str, text: str) -> str:
@@ -264,8 +263,8 @@ def _rows(source: str, read: Iterable[tuple[Cue, list[Line]]], scrolls: bool) ->
         is_copy = is_next and shown != before and shown_above == shown_here
         before = shown
         ended = cue.ends
-        n_repeated = _n_repeated(_texts(above), _texts(lines)) if scrolls else 0
-        repeated = said if is_copy else said[len(said) - n_repeated :]
+        n_repeated = _n_repeated(_texts(above), _texts(lines)) if scrolls or is_copy else 0
+        repeated = said[len(said) - n_repeated :]
         if is_copy:
             for row in repeated:
                 row[0] = row[0][0]._replace(ends=cue.ends), row[0][1]
