@@ -221,6 +221,17 @@ def test_a_sound_inside_a_sentence_has_its_own_cue_and_no_other_lies_over_it() -
     assert write_as(restore_file(marking({}), read_source(rolling, "srt")), "srt").count("[music]") == 1
 
 
+def test_in_captions_that_scroll_a_sound_below_a_repeated_line_is_shown_when_it_is_heard() -> None:
+    told = srt(
+        "hello you all", "hello you all\nit is late", "it is late\n[music]", "[music]\nso we go", "so we go\n[door]\nhome"
+    )
+    restored = restore_file(marking({}), read_source(told, "srt"))
+    sounds = [(sound.text, sound.time) for sound in restored.speeches[0].speech.sounds]
+    assert sounds == [("[music]", (3.0, 3.9)), ("[door]", (5.0, 5.9))]
+    shown = " ".join(line for line in write_as(restored, "srt").splitlines() if re.search(r"[a-z]", line))
+    assert shown == "hello you all it is late [music] so we go [door] home"
+
+
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_a_file_may_break_off_anywhere_after_its_first_times(line_end: str) -> None:
     source = srt("hello you", "hello you", "hello").replace("\n", line_end)

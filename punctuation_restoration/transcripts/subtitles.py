@@ -11,7 +11,7 @@ import html
 import itertools
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -254,17 +254,17 @@ def _rows(source: str, read: Iterable[tuple[Cue, list[Line]]], scrolls: bool) ->
     for cue, lines in read:
         above = [row[-1][1] for row in rows]
         is_next = abs(cue.begins - ended) < _HIGHLIGHT_GAP
-        said = [row for row in rows if _said_in(row[-1][1])]
+        ended = cue.ends
         shown = source[cue.start : cue.end].strip()
         # Whisper's `--highlight_words` shows a line again with another word marked.
-        shown_above, shown_here = (
-            [(line.text, line.hidden) for line in each] for each in (above, lines)
-        )
-        is_copy = is_next and shown != before and shown_above == shown_here
+        is_copy = is_next and shown != before and _as_read(above) == _as_read(lines)
         before = shown
-        ended = cue.ends
-        n_repeated = _n_repeated(_texts(above), _texts(lines)) if scrolls or is_copy else 0
-        repeated = said[len(said) - n_repeated :]
+        repeated: list[Row] = []
+        shown_above: list[str] = []
+        if scrolls or is_copy:
+            said = [row for row in rows if _said_in(row[-1][1])]
+            repeated = said[len(said) - _n_repeated(_texts(above), _texts(lines)) :]
+            shown_above = [line.text for line in above]
         if is_copy:
             for row in repeated:
                 row[0] = row[0][0]._replace(ends=cue.ends), row[0][1]
@@ -276,9 +276,7 @@ def _rows(source: str, read: Iterable[tuple[Cue, list[Line]]], scrolls: bool) ->
             row = next(again, []) if _said_in(line) else []
             if row:
                 row.append((cue, line))
-            elif _said_in(line) or not (
-                repeated or (scrolls and line.text in [each.text for each in above])
-            ):
+            elif _said_in(line) or line.text not in shown_above:
                 rows.append([(cue, line)])
     yield from rows
 
@@ -301,6 +299,10 @@ def _speech(rows: Iterable[Row]) -> Speech:
                     spans.append(TimedSpan(n_timed, end, (cue.begins, cue.ends)))
                 times_at, n_timed = cue.times_at, end
     return builder.build()
+
+
+def _as_read(lines: Sequence[Line]) -> list[Any]:
+    return [(line.text, line.hidden) for line in lines]
 
 
 def _said_in(line: Line) -> str:
