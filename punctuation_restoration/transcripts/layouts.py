@@ -114,8 +114,11 @@ def members_of(value: Any) -> Members:
     if isinstance(value, Mapping):
         return value
     kind = type(value)
-    names = [*getattr(kind, "_fields", ()), *getattr(kind, "__dataclass_fields__", ())]
-    names += getattr(value, "__dict__", ())
+    names = [
+        *getattr(kind, "_fields", ()),
+        *getattr(kind, "__dataclass_fields__", ()),
+        *getattr(value, "__dict__", ()),
+    ]
     if isinstance(getattr(kind, "text", None), property):  # computed, perhaps from words
         names.append("text")
     return {name: getattr(value, name, None) for name in names if not name.startswith("_")}
@@ -164,17 +167,16 @@ def times_in(members: Members, keys: Keys) -> Times | None:
     for name in ("start", "end"):
         if name in keys and (value := value_at(members, keys[name].split("."))) is not None:
             told[name] = value, 1.0
-    bare, unit = told.pop("bare", (None, 1.0))
+    nothing = (None, 1.0)
+    bare, unit = told.pop("bare", nothing)
     if "start" not in told and bare is not None:
         if isinstance(bare, Mapping):
             return times_in(bare, {})
-        pair = as_list(bare)
-        if pair is not None:
-            is_pair = len(pair) == 2 and as_list(pair[0]) is None
-            told = {"start": (pair[0], unit), "end": (pair[1], unit)} if is_pair else {}
-        elif told or (isinstance(bare, str) and not bare.strip().isdecimal()):
-            told["start"] = bare, unit  # a number alone may count characters
-    nothing = (None, 1.0)
+        match as_list(bare):
+            case [begin, end] if as_list(begin) is None:
+                told = {"start": (begin, unit), "end": (end, unit)}
+            case None if told or (isinstance(bare, str) and not bare.strip().isdecimal()):
+                told["start"] = bare, unit  # a number alone may count characters
     begins, ends, length = (
         seconds(*told.get(name, nothing)) for name in ("start", "end", "length")
     )
