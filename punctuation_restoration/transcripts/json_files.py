@@ -65,15 +65,15 @@ def json_text(value: Any, **keywords: Any) -> str:
 
 def read_json(source: str, keys: Keys | None = None) -> Transcript:
     """Read one or more JSON values of the shapes that recognisers give; a `FormatError` says where it is none."""
-    values = list(_values(source))
-    if not values:
-        raise FormatError("Expected JSON, got an empty file.", line=1)
-    if len(values) == 1:
-        return _transcript(source, "json", [_read(values[0], 1, keys)])
-    if not all(isinstance(value, dict) for value in values):
-        raise FormatError("Expected one JSON value or several objects, got several values.", line=1)
-    # Several may be one transcript, as Vosk prints them.
-    return _transcript(source, "json", _read(values, None, keys))
+    match list(_values(source)):
+        case []:
+            raise FormatError("Expected JSON, got an empty file.", line=1)
+        case [value]:
+            return _transcript(source, "json", [_read(value, 1, keys)])
+        case values if all(isinstance(value, dict) for value in values):
+            # Several may be one transcript, as Vosk prints them.
+            return _transcript(source, "json", _read(values, None, keys))
+    raise FormatError("Expected one JSON value or several objects, got several values.", line=1)
 
 
 def read_json_lines(source: str, keys: Keys | None = None) -> Transcript:

@@ -135,8 +135,9 @@ def speaker_in(members: Members, path: str | None) -> str | int | float | None:
     """Who speaks, at this path or by the names of keys; a name is better than a number. None where nobody tells."""
     keys = sorted(filter(_tells_speaker, members), key=lambda key: "name" not in _names(key))
     for value in [value_at(members, path.split("."))] if path else map(members.get, keys):
-        if isinstance(value, Mapping):
-            value = next((value[key] for key in ("name", "label", "id") if key in value), None)
+        match value:
+            case {"name": who} | {"label": who} | {"id": who}:
+                value = who
         if isinstance(value, str | int | float) and str(value).strip():
             return value
     channels = (members.get(key) for key in CHANNEL_KEYS)

@@ -324,44 +324,45 @@ class _Reader:
             if isinstance(value, str) and not pattern:
                 yield pattern, Text(value, way, above)
             return
-        entries = as_list(value)
-        match entries:
+        match as_list(value):
+            case None:
+                members = members_of(value)
+                if n_deep > DEEPEST or {"word", "mark"} <= members.keys():
+                    return  # our own results, whose words count characters
+                part = Part(members, way, self.keys, above, is_whole=ANY not in pattern)
+                if is_interim(members):
+                    yield pattern, Text("", way, part)
+                    return
+                for n, (inner, string) in enumerate(part.texts().items()):
+                    if n:
+                        self.second.add((*pattern, *inner))
+                    yield (*pattern, *inner), Text(string, (*way, *inner), part)
+                for name, held in members.items():
+                    if not plain(name).startswith("translat"):  # it was not said in these words
+                        yield from self._texts(
+                            held, (*way, name), (*pattern, name), part, n_deep + 1
+                        )
             case [str(word), int() | float() as begins, int() | float() as ends]:  # Watson's words
                 part = Part({"start": begins, "end": ends}, way, {}, above)
                 yield (*pattern, "word"), Text(word, (*way, 0), part)
-                return
-        if entries is None:
-            members = members_of(value)
-            if n_deep > DEEPEST or {"word", "mark"} <= members.keys():
-                return  # our own results, whose words count characters
-            part = Part(members, way, self.keys, above, is_whole=ANY not in pattern)
-            if is_interim(members):
-                yield pattern, Text("", way, part)
-                return
-            for n, (inner, string) in enumerate(part.texts().items()):
-                if n:
-                    self.second.add((*pattern, *inner))
-                yield (*pattern, *inner), Text(string, (*way, *inner), part)
-            for name, held in members.items():
-                if plain(name).startswith("translat"):
-                    continue  # it was not said in these words
-                yield from self._texts(held, (*way, name), (*pattern, name), part, n_deep + 1)
-        elif key in READINGS or _is_pair(value):
-            for first in entries[:1]:
-                yield from self._texts(first, (*way, 0), (*pattern, 0), above)
-        elif not (entries and isinstance(entries[0], int | float)):
-            are_words = key == "words" and all(isinstance(entry, str) for entry in entries)
-            are_channels = key in CHANNELS and len(entries) > 1
-            pattern = (*pattern, ANY)
-            for n, entry in enumerate(entries):
-                members = {"speaker": f"{CHANNEL}{n + 1}"} if are_channels else {}
-                part = Part(members, (*way, n), {}, above)
-                found = [(pattern, Text(entry, part.way, part))]
-                if not are_words:
-                    found = list(self._texts(entry, part.way, pattern, part))
-                yield from found
-                if not found:
-                    self.without_text.append((pattern, part, entry))
+            case [int() | float(), *_]:
+                pass  # numbers, such as Whisper's tokens
+            case entries if key in READINGS or _is_pair(value):
+                for first in entries[:1]:
+                    yield from self._texts(first, (*way, 0), (*pattern, 0), above)
+            case entries:
+                are_words = key == "words" and all(isinstance(entry, str) for entry in entries)
+                are_channels = key in CHANNELS and len(entries) > 1
+                pattern = (*pattern, ANY)
+                for n, entry in enumerate(entries):
+                    members = {"speaker": f"{CHANNEL}{n + 1}"} if are_channels else {}
+                    part = Part(members, (*way, n), {}, above)
+                    found = [(pattern, Text(entry, part.way, part))]
+                    if not are_words:
+                        found = list(self._texts(entry, part.way, pattern, part))
+                    yield from found
+                    if not found:
+                        self.without_text.append((pattern, part, entry))
 
     def _to_read(self) -> list[Layer]:
         """The layers in which something is said, first the one to be read: the smallest that is complete."""
