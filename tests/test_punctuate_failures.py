@@ -115,7 +115,7 @@ def test_interrupting_keeps_what_is_done(stand_in: StandIn, command: Command) ->
         ("--live a.txt", "Expected --live alone"),
         ("a.txt -o out c/a.txt", "Expected a place for every file"),
         ("--backend tpu a.txt", "--backend: invalid choice: 'tpu' (choose from"),
-        ("--encoding utf8000 a.txt", "Expected --encoding such as utf-8"),
+        ("--encoding utf8000 a.txt", "--encoding: Expected the name of an encoding such as utf-8"),
         ("a.txt c/a.txt -o b.txt", "Expected --output FOLDER for several files, got b.txt"),
         ("a.txt b.txt -o all.srt", "FOLDER for several files, got all.srt, the name of a file"),
         ("a.txt -o a.ass", "Expected --output in a format of txt, srt, vtt, json, jsonl, got a.ass"),

@@ -13,7 +13,8 @@ from typing import Any
 import punctuation_restoration
 
 from ..loading import OptionError, add_trust_option
-from ..transcripts import FIELDS, FOREIGN, FORMATS, CueLimits, format_of_name
+from ..transcripts import FIELDS, FOREIGN, FORMATS, CueLimits, FormatError, format_of_name
+from ..transcripts.file_text import decode_bytes
 
 HELP = """Put punctuation into transcripts: text, subtitles (SRT, WebVTT), recogniser JSON, word lists.
 
@@ -213,11 +214,9 @@ def at_least(least: float) -> Callable[[str], Any]:
 
 def _encoding(name: str) -> str:
     try:
-        "a".encode(name)  # rot13 and the like have names, but are none of text
-    except LookupError as error:
-        raise argparse.ArgumentTypeError(
-            f"Expected --encoding such as utf-8 or gb18030, got {name!r}."
-        ) from error
+        decode_bytes(b"", name)
+    except FormatError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
     return name
 
 

@@ -264,9 +264,9 @@ def _utterances(texts: Iterator[str], args: Namespace) -> Iterator[tuple[str, bo
                 say(f"{error.problem} Left out: {value!r:.60}")
                 n_left_out += 1
                 continue
-            said = filter(None, (speech.text.strip() for speech in speeches))
-            is_over = not _GOES_ON.search(value)
-            yield from ((text + "\n", is_over) for text in said)
+            for speech in speeches:
+                if text := speech.text.strip():
+                    yield text + "\n", not _GOES_ON.search(value)
         if n_left_out:
             raise FormatError(
                 f"Expected JSON that can be read, left out {n_left_out} of its values."
@@ -325,7 +325,8 @@ def say(message: str) -> None:
 
 def _reason(error: Exception, name: str) -> str:
     """One line: where, what was wrong, and what to do."""
-    if isinstance(error, FormatError) and error.path is not None:
+    if isinstance(error, FormatError):
+        error.path = name
         return str(error)
     if isinstance(error, FileExistsError):
         return f"{error.filename}: it exists; use --force to overwrite it"
