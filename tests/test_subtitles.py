@@ -223,7 +223,11 @@ def test_a_sound_inside_a_sentence_has_its_own_cue_and_no_other_lies_over_it() -
 
 def test_in_captions_that_scroll_a_sound_below_a_repeated_line_is_shown_when_it_is_heard() -> None:
     told = srt(
-        "hello you all", "hello you all\nit is late", "it is late\n[music]", "[music]\nso we go", "so we go\n[door]\nhome"
+        "hello you all",
+        "hello you all\nit is late",
+        "it is late\n[music]",
+        "[music]\nso we go",
+        "so we go\n[door]\nhome",
     )
     restored = restore_file(marking({}), read_source(told, "srt"))
     sounds = [(sound.text, sound.time) for sound in restored.speeches[0].speech.sounds]

@@ -89,9 +89,9 @@ def read_json_lines(source: str, keys: Keys | None = None) -> Transcript:
 
 def _transcript(source: str, file_format: str, values: Transcripts) -> Transcript:
     """What was read of a file's values, and how they are laid out."""
-    dump: Values = {"ensure_ascii": "\\u" in source and source.isascii(), "indent": None}
+    dump: Values = {"ensure_ascii": "\\u" in source and source.isascii()}
     if file_format == "json" and (indented := _INDENT.search(source, 0, _LOOKED_AT)):
-        dump["indent"] = indented[1] if "\t" in indented[1] else len(indented[1])
+        dump["indent"] = indented[1]
     elif not re.search(r'": |["\d\]}], ', source[:_LOOKED_AT]):
         dump["separators"] = (",", ":")
     between = "\r\n" if "\r\n" in source else "\n"

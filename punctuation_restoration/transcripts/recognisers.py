@@ -374,9 +374,7 @@ class _Reader:
         if ours and are_our_sentences([text.part.members for text in ours.texts]):
             others = [layer for layer in layers if layer is not ours]
             if any(
-                layer.n_above >= 0
-                or layer.is_timed
-                or "timestamp" in layer.texts[0].part.members
+                layer.n_above >= 0 or layer.is_timed or "timestamp" in layer.texts[0].part.members
                 for layer in others
             ):
                 layers = others
@@ -498,8 +496,12 @@ class _Reader:
 
     def _name_unknown(self) -> None:
         parts = [text.part for layer in self.layers.values() for text in layer.texts]
-        unknown = {str(key) for part in parts for key in part.members if looks_like_time(key)}
-        unknown |= {"timestamp" for part in parts if as_list(part.members.get("timestamp"))}
+        unknown = {
+            str(key)
+            for part in parts
+            for key, value in part.members.items()
+            if looks_like_time(key) or (key == "timestamp" and as_list(value))
+        }
         if unknown:
             names = ", ".join(map(repr, sorted(unknown)))
             self._warn((), f"{names} may tell times and are not read; name them in `keys`")

@@ -14,7 +14,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ..pipeline.conventions import CLOSERS, known_marks
@@ -286,7 +286,6 @@ class SpeechBuilder:
                 if speaker is not None:
                     speech.speakers.append((offset, str(speaker)))
         speech.text = "".join(self._parts)
-        speech.spans.sort(key=attrgetter("start"))
         return speech
 
 
