@@ -94,15 +94,16 @@ def read_bytes(
     """
     try:
         suffix = PurePath(name or "").suffix.lower()
-        if file_format is None and suffix in RECORDINGS:
-            raise FormatError(
-                f"Expected a transcript, got a recording ({suffix}). Transcribe it first, with Whisper "
-                "for example, and give the JSON or the subtitles that come out."
-            )
         if file_format is None and suffix in FOREIGN:
-            raise FormatError(
+            problem = (
                 f"Expected a format among {', '.join(FORMATS)}, got {suffix}. Convert it to one."
             )
+            if suffix in RECORDINGS:
+                problem = (
+                    f"Expected a transcript, got a recording ({suffix}). Transcribe it first, with Whisper "
+                    "for example, and give the JSON or the subtitles that come out."
+                )
+            raise FormatError(problem)
         source, found = decode_bytes(content, encoding)
         named = SUFFIXES.get(suffix)
         wanted = file_format or (None if named == "txt" else named)

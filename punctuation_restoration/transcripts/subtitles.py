@@ -237,7 +237,7 @@ def _lines(cue: Line, names: Names) -> list[Line]:
         first = bisect_left(hidden, start, key=attrgetter("end"))
         last = bisect_left(hidden, end, key=attrgetter("start"))
         inside = [
-            one._replace(start=max(one.start, start) - start, end=min(one.end, end) - start)
+            one._replace(end=min(one.end, end)).moved(-start)
             for one in hidden[first:last]
             if one.end > start or one.start == start
         ]
