@@ -27,7 +27,6 @@ import numpy as np
 import regex
 
 from .conventions import PAIRS, stop_labels
-from .edits import Removals
 from .items import Item
 from .marks import FoundMark
 from .slots import ModelConfig
@@ -55,7 +54,7 @@ class PreparedItem:
     sources: list[str]  # who decides: "input", "known" or "model"
     borders: list[int]  # where another speaker or a paragraph begins
     forms: Forms  # numbers, times and addresses as they are spoken
-    removals: Removals | None  # the signs that are taken out first, if any are
+    removed: list[int] | None  # offsets of the marks that are taken out first; None: all stay
 
 
 class Choice(NamedTuple):

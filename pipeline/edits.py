@@ -11,12 +11,12 @@ import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from operator import itemgetter
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 import regex
 
 from .conventions import ENCLOSING, OPENERS, ends_sentence, written
-from .marks import mark_offsets, typed_dashes
+from .marks import mark_offsets
 from .segmentation import WORD_SIGNS, as_set
 from .words import Word
 
@@ -59,29 +59,22 @@ def marks_of(words: Sequence[Word], labels: Sequence[Mapping[str, str]]) -> list
     return marks
 
 
-class Removals(NamedTuple):
-    """What is taken out of a text, and beside what stays."""
+def find_removals(text: str, words: Sequence[Word], marks: Set[str]) -> list[int]:
+    """Offsets of the signs in `marks`, those of every script, between the words of a text.
 
-    offsets: list[int]  # of the signs that go
-    # Indices of words that a sign which stays parts from the next one: they get no new mark.
-    apart: set[int]
-
-
-def find_removals(text: str, words: Sequence[Word], marks: Set[str]) -> Removals:
-    """The signs in `marks`, those of every script, between the words of a text.
-
-    A sign that parts two words, or a word and a sign, stays, and gets no new mark beside it: `yes,no` would become
-    `yesno` or `yes.no`.
+    A sign that parts two words, or a word and a sign, stays: `yes,no` would become `yesno`.
     """
-    removals = Removals([], set())
+    removed = []
     starts = [0, *(word.end for word in words)]
     ends = [*(word.start for word in words), len(text)]
-    for index, (start, end) in enumerate(zip(starts, ends, strict=True), start=-1):
-        offsets, takes_no_mark = _in_gap(text, start, end, marks)
-        removals.offsets.extend(offsets)
-        if takes_no_mark:
-            removals.apart.add(index)
-    return removals
+    for start, end in zip(starts, ends, strict=True):
+        offsets = set(mark_offsets(text, start, end, marks))
+        for run in _runs(marks).finditer(text, start, end) if offsets else ():
+            # Quotes and brackets do not keep words apart for sure: `a.'b` would become `a'b`.
+            around = text[run.start() - 1 : run.start()] + text[run.end() : run.end() + 1]
+            if len(around) < 2 or not WORD_SIGNS.fullmatch(around):
+                removed += [offset for offset in range(*run.span()) if offset in offsets]
+    return removed
 
 
 def blanked(text: str, offsets: Iterable[int]) -> str:
@@ -97,22 +90,20 @@ def restoring_edits(
     words: Sequence[Word],
     marks: Sequence[tuple[str, str]],
     decided: Sequence[Row],
-    removals: Removals | None = None,
+    removed: Iterable[int] = (),
 ) -> list[Edit]:
     """The edits that write the `marks` before and after each word, ascending; `decided` says why, word by word.
 
-    Marks whose source is the input are there. What `removals` names is first taken out.
+    Marks whose source is the input are there. The signs at the offsets `removed` are first taken out.
     """
-    gone, apart = removals or ((), ())
-    edits = [make_edit(offset, text[offset], "", "removal") for offset in gone]
-    for index, (word, (before, after), why) in enumerate(zip(words, marks, decided, strict=True)):
+    edits = [make_edit(offset, text[offset], "", "removal") for offset in removed]
+    for word, (before, after), why in zip(words, marks, decided, strict=True):
         if why["source"] == "input":
             continue
         row = why["source"], why["label"], why["score"]
-        has_it = removals is None and before in text[word.mark_from : word.start]
-        if before and not has_it:
+        if before:
             edits.append(make_edit(word.mark_from, "", before, *row))
-        if after and index not in apart:
+        if after:
             edits.append(make_edit(word.mark_at, "", after, *row))
     return ascending(edits)
 
@@ -121,22 +112,6 @@ def restoring_edits(
 def _runs(marks: Set[str]) -> regex.Pattern[str]:
     """Marks that have only marks, quotes and brackets between them."""
     return regex.compile(f"[{as_set(marks | ENCLOSING)}]++")
-
-
-def _in_gap(text: str, start: int, end: int, marks: Set[str]) -> tuple[list[int], bool]:
-    """The offsets of the marks to take out of a gap; and whether the word before takes no mark beside what stays."""
-    takes_no_mark = bool(typed_dashes(text, start, end))  # which are not in the table, and stay
-    offsets = set(mark_offsets(text, start, end, marks))
-    removed = []
-    for run in _runs(marks).finditer(text, start, end) if offsets else ():
-        inside = [offset for offset in range(*run.span()) if offset in offsets]
-        # Quotes and brackets do not keep words apart for sure: `a.'b` would become `a'b`.
-        around = text[run.start() - 1 : run.start()] + text[run.end() : run.end() + 1]
-        if len(around) == 2 and WORD_SIGNS.fullmatch(around):
-            takes_no_mark = takes_no_mark or (run.start() == start and bool(inside))
-        else:
-            removed += inside
-    return removed, takes_no_mark
 
 
 def ascending(edits: Iterable[Edit]) -> list[Edit]:

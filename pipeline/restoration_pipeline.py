@@ -273,13 +273,13 @@ class PunctuationRestorationPipeline(Pipeline):
         borders = borders_of(text, item.turns)
         tables = config.mark_labels, config.label_names, borders
         marks = kept = find_marks(text, words, *tables)
-        removals = None
+        removed = None
         if existing == "replace":
-            removals = find_removals(text, words, self.find_words.marks)
-            kept = find_marks(blanked(text, removals.offsets), words, *tables)
+            removed = find_removals(text, words, self.find_words.marks)
+            kept = find_marks(blanked(text, removed), words, *tables)
         given, sources = what_is_given(config, kept, item.known)
         forms = find_forms(text, words)
-        prepared = PreparedItem(item, words, marks, given, sources, borders, forms, removals)
+        prepared = PreparedItem(item, words, marks, given, sources, borders, forms, removed)
         pieces = self.slots.pieces([word.spoken for word in words])
         windows = windows_of(list(map(len, pieces)), config)
         for window in windows or [Window(0, 0, 0, 0)]:
@@ -344,7 +344,7 @@ class PunctuationRestorationPipeline(Pipeline):
                 entry["inside"] = inside[index]
             scores = decided.probabilities[index].tolist()
             entry["scores"] = dict(zip(config.label_names, scores, strict=True))
-        edits = restoring_edits(item.audible, words, written, entries, prepared.removals)
+        edits = restoring_edits(item.audible, words, written, entries, prepared.removed or ())
         ranges = []
         if truecase or sentences:
             ranges = sentence_ranges(item.audible, edits, entries, item.turns, self.stops)
@@ -364,7 +364,7 @@ def _joined(windows: Sequence[Values], choice: Choice) -> tuple[Any, Any, Any]:
     prepared = windows[0]["prepared"]
     n_labels = len(choice.goes_to)
     is_input = np.array(prepared.sources, dtype=str) == "input"
-    is_given = is_input & (choice.goes_to[prepared.given] > 0) & (prepared.removals is None)
+    is_given = is_input & (choice.goes_to[prepared.given] > 0) & (prepared.removed is None)
     rows, shares = [], []
     for each in windows:
         window, read = each["window"], each["probabilities"]  # with rows of padding
