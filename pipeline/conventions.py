@@ -10,8 +10,8 @@ import regex
 # Marks as labels name them -> marks as the script writes them. Rows are named as Unicode names the script; Kana means
 # Hiragana and Katakana, Latin all scripts that have no row. A word's script is that of its last letter.
 WRITTEN_MARKS: dict[str, dict[str, str]] = {
-    "Han": {",": "，", ".": "。", "?": "？", "!": "！", ";": "；", ":": "："},
-    "Kana": {",": "、", ".": "。", "?": "？", "!": "！", ";": "；", ":": "："},
+    "Han": {",": "，", "、": "、", ".": "。", "?": "？", "!": "！", ";": "；", ":": "："},
+    "Kana": {",": "、", "、": "、", ".": "。", "?": "？", "!": "！", ";": "；", ":": "："},
     "Arabic": {",": "،", "?": "؟", ";": "؛"},
     "Devanagari": {".": "।"},
     "Bengali": {".": "।"},
@@ -24,11 +24,7 @@ WRITTEN_MARKS: dict[str, dict[str, str]] = {
     "Latin": {},
 }
 # Only Han and kana have a comma between the parts of a list (Chinese) or of a sentence (Japanese).
-WRITTEN_MARKS |= {
-    script: {"、": row.get(",", ","), **row}
-    for script, row in WRITTEN_MARKS.items()
-    if script not in ("Han", "Kana")
-}
+WRITTEN_MARKS |= {script: {"、": row.get(",", ","), **row} for script, row in WRITTEN_MARKS.items()}
 # Written without blanks: a blank ends their say in how a number beside them is treated.
 UNSPACED = ("Han", "Kana")
 
