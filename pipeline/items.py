@@ -139,14 +139,12 @@ def seconds(value: Any, unit: float = 1.0) -> Time:
     """A number of any kind, or a time as text, in seconds; None where it is unknown, a ValueError for all else."""
     if isinstance(value, str):
         value = value.strip()
-        match = _DURATION.fullmatch(value) or _CLOCK.fullmatch(value)
-        if match and not value.isdecimal():
+        if match := _DURATION.fullmatch(value) or _CLOCK.fullmatch(value):
             parts = ((part or "0").replace(",", ".") for part in match.groups())
-            hours, minutes, rest = map(float, parts)
-            is_clock = match.re is _DURATION or match[2]
-            return round(hours * 3600 + minutes * 60 + rest * (1 if is_clock else unit), 6)
-        if value.isdecimal():
-            value = Decimal(value)
+            hours, minutes, rest = map(Decimal, parts)
+            value = hours * 3600 + minutes * 60 + rest
+            if match.re is _DURATION or match[2]:  # a clock counts seconds
+                unit = 1.0
     if isinstance(value, Mapping) and "seconds" in value:  # Google's Duration
         value = float(value["seconds"]) + float(value.get("nanos", 0)) * 1e-9
     if value is None:
