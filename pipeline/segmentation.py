@@ -105,11 +105,17 @@ def word_patterns(marks: Iterable[str]) -> Patterns:
     a blank before and after each; `picture`; `link`; `han`, Han characters without kana beside them, which marks and
     single blanks may interrupt; `other`, a word if it has a letter or a digit.
     """
-    sets = {"MARKS": marks, "ENCLOSING": ENCLOSING, "CLOSERS": CLOSERS, "EITHER": EITHER}
-    insides = {
-        name: as_set(signs) for name, signs in {**sets, "CLOSES_APART": CLOSES_APART}.items()
-    }
-    return Patterns(_ROWS, PICTURE=_PICTURE, KANA=KANA, EMOTICON=EMOTICON, **insides)
+    return Patterns(
+        _ROWS,
+        PICTURE=_PICTURE,
+        KANA=KANA,
+        EMOTICON=EMOTICON,
+        MARKS=as_set(marks),
+        ENCLOSING=as_set(ENCLOSING),
+        CLOSERS=as_set(CLOSERS),
+        EITHER=as_set(EITHER),
+        CLOSES_APART=as_set(CLOSES_APART),
+    )
 
 
 def as_set(signs: Iterable[str]) -> str:
