@@ -64,11 +64,7 @@ class Names(NamedTuple):
 
     def beside(self, later: "Names") -> "Names":
         """What a later part of the text shows, which need not show again how its lines begin."""
-        return Names(
-            later.before_colon or self.before_colon,
-            later.after_times or self.after_times,
-            later.alone or self.alone,
-        )
+        return Names(*(new or old for new, old in zip(later, self, strict=True)))
 
 
 _MARKS = regex.escape("".join(known_marks(",.?!:;…、—")))
