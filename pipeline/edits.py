@@ -150,8 +150,8 @@ def sentence_ranges(
     text: str,
     edits: Sequence[Edit],
     words: Sequence[Row],
-    turns: Iterable[int] = (),
-    stops: Container[str] = (),
+    turns: Iterable[int],
+    stops: Container[str],
 ) -> list[tuple[int, int]]:
     """Which words (first, end) make each sentence of a restored text; the last one may have no end.
 
