@@ -32,7 +32,6 @@ class LiveText:
     hypothesis: str = ""  # what may come next
     is_closed: bool = True  # whether the last word is finished
     is_over: bool = False  # whether an utterance is over, and the next one has not begun
-    last_sign: str = ""  # the last one that is committed
     speaker: str | None = None  # whose name stands before it
     names: Names = field(default_factory=Names)  # how the lines of what is committed begin
 
@@ -71,7 +70,7 @@ class LiveText:
 
     def _joined(self, text: str) -> str:
         """The text, with a blank before it where what came before needs one."""
-        before = (self.text or self.last_sign)[-1:]
+        before = self.text[-1:]
         if not before or before.isspace() or text[:1].isspace():
             return text
         return join_words([before, text])[1:]
@@ -99,8 +98,7 @@ class LiveText:
         return sorted({*turns_in(hidden, self.speaker), *others})
 
     def drop(self, start: int, cut: int, hidden: Iterable[Hidden]) -> None:
-        """Commit what is before `cut`, and forget what is before `start`."""
-        self.last_sign = self.text[cut - 1]
+        """Commit what is before `cut`, and forget what is before `start`, which leaves a committed sign at least."""
         self.names = self.names.beside(find_names([self.lined]))
         # One sign for all that is before it in its line.
         before = "\n" if self.lined[start] in "\r\n" else "."
@@ -131,10 +129,10 @@ def in_blocks(texts: Iterable[str], size: int) -> Iterator[tuple[str, bool]]:
     waiting: list[str] = []
     n_letters = 0
     for sign in itertools.chain.from_iterable(map(checked, texts)):
+        waiting.append(sign)
         n_letters += sign.isalnum()
-        if n_letters > size or len(waiting) > 8 * size:
+        if n_letters >= size or len(waiting) >= 8 * size:
             yield "".join(waiting), False
             waiting = []
-            n_letters = int(sign.isalnum())
-        waiting.append(sign)
+            n_letters = 0
     yield "".join(waiting), True

@@ -244,10 +244,11 @@ class PunctuationStreamer:
 
     def _drop(self, cut: int, word_starts: Sequence[int], hidden: Sequence[Hidden]) -> None:
         """Move the boundary, and drop what no step will see again: all committed words but the last ones."""
-        n_extra = max(0, len(word_starts) - self.left_context)
-        start = [*word_starts, cut][n_extra] if n_extra else 0
+        start = 0
+        if len(word_starts) > self.left_context:
+            start = word_starts[-self.left_context]
         if cut - start > MAX_OPEN:  # much between few words that is not said
-            start = next((offset for offset in word_starts if offset >= cut - MAX_OPEN), cut)
+            start = next((offset for offset in word_starts if offset >= cut - MAX_OPEN), cut - 1)
         self._live.drop(start, cut, hidden)
 
 
