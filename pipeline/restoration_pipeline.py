@@ -125,21 +125,25 @@ class PunctuationRestorationPipeline(Pipeline):
     _load_processor = _load_image_processor = _load_feature_extractor = False
 
     def __init__(
-        self, *args: Any, jieba_dictionary: Any = None, backend: str = "torch", **kwargs: Any
+        self,
+        model: Any,
+        *args: Any,
+        jieba_dictionary: Any = None,
+        backend: str = "torch",
+        **kwargs: Any,
     ) -> None:
         self.backend = backend
-        model: Any = kwargs.get("model", args[0] if args else None)
         if (kind := model.config.model_type) != TASK:
             what_to_do = "Train one from it (train.py --encoder), or name another model"
             raise ValueError(
                 f"Expected a model of type {TASK}, got one of type {kind}. {what_to_do}."
             )
-        super().__init__(*args, **kwargs)
+        super().__init__(model, *args, **kwargs)
         if self.tokenizer is None:
             raise ValueError(
                 "Expected a tokenizer beside the model, found none. Save one there, or pass tokenizer=."
             )
-        config = self.model.config
+        config = model.config
         self.find_words = WordFinder(config.mark_labels, jieba_dictionary)
         # Names of the labels that end a sentence.
         self.stops = set(itertools.compress(config.label_names, stop_labels(config.labels)))
@@ -258,8 +262,8 @@ class PunctuationRestorationPipeline(Pipeline):
                 [windows[index] for index in indices]
                 for indices in batches_by_length(lengths, batch_size, budget)
             ]
-            for batch, outputs in zip(batches, self._computed(batches), strict=True):
-                for window, rows in zip(batch, outputs["probabilities"].numpy(), strict=True):
+            for batch, computed in zip(batches, self._computed(batches), strict=True):
+                for window, rows in zip(batch, computed.numpy(), strict=True):
                     window["probabilities"] = rows
             for text in texts:
                 yield self.postprocess(text, **options)
@@ -291,8 +295,11 @@ class PunctuationRestorationPipeline(Pipeline):
                 "window": window, "prepared": prepared,
             }  # fmt: skip
 
-    def _computed(self, batches: Sequence[Sequence[Values]]) -> Iterator[Values]:
-        """What the model gives for each batch; on a CPU as many are computed at once as there are threads."""
+    def _computed(self, batches: Sequence[Sequence[Values]]) -> Iterator[Any]:
+        """Probabilities (B, W, M + C) of labels and casings for each batch.
+
+        On a CPU as many batches are computed at once as there are threads.
+        """
         inputs = (collate(batch, self.slots.pad_id) for batch in batches)
         n_threads = torch.get_num_threads()
         n_at_once = min(len(batches), n_threads)
@@ -304,8 +311,8 @@ class PunctuationRestorationPipeline(Pipeline):
         with ThreadPoolExecutor(n_at_once, "batch", torch.set_num_threads, (n_each,)) as pool:
             yield from pool.map(self.forward, inputs)
 
-    def _forward(self, model_inputs: Values) -> Values:
-        return {"probabilities": self.compute(**model_inputs)}  # (B, W, M + C), labels and casings
+    def _forward(self, model_inputs: Values) -> Any:
+        return self.compute(**model_inputs)
 
     def postprocess(
         self,
