@@ -274,16 +274,15 @@ def match_pairs(
         ends = np.union1d(ends, len(labels))
     matched = labels.copy()
     for first, end in itertools.pairwise([0, *ends]):
-        opening, both = partners.get(labels[end - 1], (0, 0))
-        opened = first + np.flatnonzero(is_free[first:end] & np.isin(labels[first:end], openings))
-        matched[opened] = 0
-        if not opening or opening in matched[first:end]:
+        sentence, free = matched[first:end], is_free[first:end]  # views
+        opening, both = partners.get(sentence[-1], (0, 0))
+        opened = free & np.isin(sentence, openings)
+        sentence[opened] = 0
+        if not opening or opening in sentence:
             continue
-        chances = np.where(matched[first:end] == 0, scores[first:end, opening], 0.0)
-        chances[opened - first] += 1
-        chances[-1] = scores[end - 1, both] if both else 0.0
-        chances[~is_free[first:end]] = 0.0
-        word = first + chances.argmax()
-        if chances.max() >= LEAST_CHANCE:
-            matched[word] = both if word == end - 1 else opening
+        chances = np.where(free & (sentence == 0), scores[first:end, opening] + opened, 0.0)
+        chances[-1] = scores[end - 1, both] if both and free[-1] else 0.0
+        word = chances.argmax()
+        if chances[word] >= LEAST_CHANCE:
+            sentence[word] = both if word == len(sentence) - 1 else opening
     return matched
