@@ -42,7 +42,7 @@ def find_marks(
     What is after one of the `borders`, where another speaker or paragraph begins, is no mark of the word before; they
     are in order.
     """
-    rank, opening, closing = _tables(tuple(mark_labels.items()), tuple(label_names))
+    opening, closing = _tables(tuple(mark_labels.items()))
     marks: list[FoundMark | None] = []
     gap_start = 0
     for word, following in itertools.zip_longest(words, words[1:]):
@@ -50,18 +50,22 @@ def find_marks(
         end = following.mark_from if following else len(text)
         nearest = bisect_left(borders, word.end)
         end = min([end, *borders[nearest : nearest + 1]])
-        mark = _mark_between(text, word.end, end, closing, rank)
+        mark = _mark_between(text, word.end, end, closing, label_names)
         gap_start = mark.end if mark else word.end
         if offsets:
             mark = mark or FoundMark(None, offsets[0], offsets[-1] + 1)
-            label = _paired(mark.label, [text[offset] for offset in offsets], mark_labels, rank)
+            signs = [text[offset] for offset in offsets]
+            label = _paired(mark.label, signs, mark_labels, label_names)
             mark = FoundMark(label, mark.start, mark.end)
         marks.append(mark)
     return marks
 
 
 def _paired(
-    closing: str | None, opening: Sequence[str], mark_labels: MarkLabels, rank: Mapping[str, int]
+    closing: str | None,
+    opening: Sequence[str],
+    mark_labels: MarkLabels,
+    label_names: Sequence[str],
 ) -> str | None:
     """The label of a word with a closing label, or none, and opening signs before it."""
     both = [
@@ -70,23 +74,23 @@ def _paired(
         if closing and mark_labels.get(PAIRS.get(sign, "")) == closing
     ]
     labels = both if any(both) else [closing, *map(mark_labels.get, opening)]
-    return max(filter(None, labels), key=rank.__getitem__)
+    return max(filter(None, labels), key=label_names.index)
 
 
 @functools.cache
 def _tables(
-    mark_labels: tuple[tuple[str, str | None], ...], label_names: tuple[str, ...]
-) -> tuple[dict[str, int], frozenset[str], dict[str, str | None]]:
-    """Of one configuration: the index of each label, the signs that open, and the labels of all others."""
+    mark_labels: tuple[tuple[str, str | None], ...],
+) -> tuple[frozenset[str], dict[str, str | None]]:
+    """Of one configuration: the signs that open, and the labels of all others."""
     table = dict(mark_labels)
     labels_of = {sign: table[mark] for sign, mark in known_marks(table).items()}
     opening = frozenset(sign for sign, label in labels_of.items() if sign in OPENERS and label)
     closing = {sign: label for sign, label in labels_of.items() if sign not in OPENERS}
-    return {name: index for index, name in enumerate(label_names)}, opening, closing
+    return opening, closing
 
 
 def _mark_between(
-    text: str, start: int, end: int, labels_of: MarkLabels, rank: Mapping[str, int]
+    text: str, start: int, end: int, labels_of: MarkLabels, label_names: Sequence[str]
 ) -> FoundMark | None:
     """The mark in one gap, from the end of a word to the start of the next."""
     if text[start:end] in _NO_MARKS:
@@ -95,11 +99,13 @@ def _mark_between(
         (offset, offset + 1): labels_of[text[offset]]
         for offset in mark_offsets(text, start, end, labels_of)
     }
-    if "—" in labels_of:
-        spans |= dict.fromkeys(typed_dashes(text, start, end), labels_of["—"])
+    if "—" in labels_of and "-" in text[start:end]:
+        # Of ` -5` the digit must be seen.
+        dashes = _TYPED_DASH.finditer(text, start, end + 2)
+        spans |= {dash.span(): labels_of["—"] for dash in dashes}
     if not spans:
         return None
-    label = max(filter(None, spans.values()), key=rank.__getitem__, default=None)
+    label = max(filter(None, spans.values()), key=label_names.index, default=None)
     return FoundMark(label, min(spans)[0], max(end for _, end in spans))
 
 
@@ -115,14 +121,6 @@ def mark_offsets(text: str, start: int, end: int, marks: Container[str]) -> list
         if face := _FACE.match(text, offset):
             faces.update(range(*face.span()))
     return [offset for offset in offsets if offset not in faces]
-
-
-def typed_dashes(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Where hyphens are a dash between two words, given the offsets of the gap between them."""
-    if "-" not in text[start:end]:
-        return []
-    # Of ` -5` the digit must be seen.
-    return [match.span() for match in _TYPED_DASH.finditer(text, start, end + 2)]
 
 
 _NO_MARKS = {"", " ", "\n", "　"}  # the gaps between most words
