@@ -97,9 +97,9 @@ def alternatives(
     `labels` is the model's table; `goes_to` has the label that is written in the place of each.
     """
     scores = Counter[int]()
-    for label, target in zip(labels, goes_to, strict=True):
-        scores[target] += entry["scores"][label["name"]]
-    now = [label["name"] for label in labels].index(entry["label"])
+    for target, score in zip(goes_to, entry["scores"].values(), strict=True):
+        scores[target] += score
+    now = list(entry["scores"]).index(entry["label"])
     likely = [n for n, score in scores.most_common() if score >= LEAST and not labels[n]["before"]]
     chosen = list(dict.fromkeys([now, *likely]))
     signs = [written(labels[n]["after"], script) for n in chosen]
