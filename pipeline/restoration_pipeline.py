@@ -344,8 +344,7 @@ class PunctuationRestorationPipeline(Pipeline):
         for entry in entries if item.spans else ():
             entry["timestamp"] = time_between(item.spans, entry["start"], entry["end"])
         if truecase:
-            listed, addresses = config.mixed_case or (), prepared.forms.addresses
-            inside = forms_inside(words, casings, listed, addresses)
+            inside = forms_inside(words, casings, config.mixed_case or (), prepared.forms.addresses)
         for index, entry in enumerate(entries if all_scores else ()):
             if truecase:
                 entry["inside"] = inside[index]
