@@ -208,7 +208,7 @@ class PunctuationStreamer:
         known = {n_before - 1: self._last_label} if n_before else {}
         item = Item(self._live.all[: len(heard)], known, turns, final, words, heard)
         result = self._restore(item, **self._options)
-        entries = [entry for entry in result["words"] if entry["end"] > boundary]
+        entries = result["words"][n_before:]
         first = entries[0]["start"] if entries else len(heard)
         edits = [
             edit
