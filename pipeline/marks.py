@@ -5,7 +5,6 @@ labels    COMMA  OPEN_QUESTION  CLOSE_QUESTION  FULL_QUESTION
 """
 
 import functools
-import itertools
 from bisect import bisect_left
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,12 +43,12 @@ def find_marks(
     """
     opening, closing = _tables(tuple(mark_labels.items()))
     marks: list[FoundMark | None] = []
+    borders = [*borders, len(text)]
+    starts = [*(word.mark_from for word in words), len(text)]
     gap_start = 0
-    for word, following in itertools.zip_longest(words, words[1:]):
+    for word, following in zip(words, starts[1:], strict=True):
         offsets = mark_offsets(text, gap_start, word.start, opening) if opening else []
-        end = following.mark_from if following else len(text)
-        nearest = bisect_left(borders, word.end)
-        end = min([end, *borders[nearest : nearest + 1]])
+        end = min(following, borders[bisect_left(borders, word.end)])
         mark = _mark_between(text, word.end, end, closing, label_names)
         gap_start = mark.end if mark else word.end
         if offsets:
