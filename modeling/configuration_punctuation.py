@@ -230,10 +230,11 @@ class PunctuationRestorationConfig(PreTrainedConfig):
     @property
     def pairs(self) -> dict[str, str | None]:
         """Two signs around one word (`¿?`) -> the label that writes both."""
-        labels = [
-            label for label in self.labels if len(label["before"]) == len(label["after"]) == 1
-        ]
-        return {label["before"] + label["after"]: label["name"] for label in labels}
+        return {
+            label["before"] + label["after"]: label["name"]
+            for label in self.labels
+            if len(label["before"]) == len(label["after"]) == 1
+        }
 
     @property
     def basic_labels(self) -> list[int]:

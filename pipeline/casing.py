@@ -109,8 +109,11 @@ def forms_inside(
     if probabilities.shape[1]:
         scores = agreed(probabilities, [word.spoken.lower() for word in words])
         casings = scores.argmax(axis=1).tolist()
-    pairs = ((form.lower(), form) for form in reversed(mixed_case))
-    mixed = {low: form for low, form in pairs if len(low) == len(form)}  # without İ, which is two
+    mixed = {
+        form.lower(): form
+        for form in reversed(mixed_case)
+        if len(form.lower()) == len(form)  # İ becomes two letters
+    }
     forms = []
     for index, (word, lowered, casing) in enumerate(zip(words, plain, casings, strict=True)):
         has_capitals = lowered == word.text and not lowered.islower()
