@@ -159,7 +159,7 @@ class PageRestorer:
                 each.words.extend(part["words"])
                 so_far += part["text"]
                 n_done = part["words"][-1]["end"] if part["words"] else 0
-                yield Progress((n_before + n_done) / total, so_far)
+                yield Progress((n_before + n_done) / max(1, total), so_far)
             so_far += "\n"
             n_before += len(speech.text)
         goes_to = make_choice(restore.model.config, keywords["marks"]).goes_to
@@ -170,12 +170,12 @@ class PageRestorer:
     ) -> Iterator[Values]:
         """What the pipeline gives for a text, a long one in parts; between two parts others have their turn."""
         parts = restore.stream_results([text], block=BLOCK, turns=turns, **keywords)
-
-        def following() -> Any:
+        while True:
             with self._turn:
-                return next(parts, None)
-
-        yield from iter(following, None)
+                part = next(parts, None)
+            if part is None:
+                return
+            yield part
 
     def _prepared(
         self, marks: str, existing: str, truecase: bool, threshold: float, model: str

@@ -85,6 +85,15 @@ def test_ascii_json_and_a_text_with_numbers_of_its_own_stay_what_they_are(page_r
     assert last(page_restorer.restored(text)).files["txt"] == tiny_pipeline(text)["text"]
 
 
+@pytest.mark.parametrize("content", ['{"text": ""}', '[{"text": ""}, {"text": ""}]', '{"segments": []}'])
+def test_a_file_in_which_nothing_is_said_comes_back_as_it_is(content, page_restorer, tmp_path):
+    path = tmp_path / "silence.json"
+    path.write_text(content)
+    shown = last(page_restorer.restored(path))
+    assert seen(views.card(shown)).strip() == ""
+    assert (shown.n_words, shown.choices) == (0, [])
+
+
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
