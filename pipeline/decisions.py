@@ -69,14 +69,6 @@ class Choice(NamedTuple):
     thresholds: Array
 
 
-class Decisions(NamedTuple):
-    """What is decided of each word."""
-
-    labels: Array  # (W,)
-    scores: Array  # (W,) their probabilities
-    probabilities: Array  # (W, M) of all labels, after everything was weighed
-
-
 def make_choice(
     config: ModelConfig,
     marks: str | Sequence[str] = "basic",
@@ -141,8 +133,8 @@ def decide(
     shares: Array,
     config: ModelConfig,
     choice: Choice,
-) -> Decisions:
-    """What is decided of each word.
+) -> tuple[Array, Array, Array]:
+    """The label of each word (W,), its probability (W,), and those of all labels after everything was weighed (W, M).
 
     `probabilities` (W, M) are the model's, calibrated. The odds of a mark are multiplied by `shares` (W,), see
     `missing_shares`; the last word of a sentence or of the text keeps its odds.
@@ -166,7 +158,7 @@ def decide(
     labels = np.where(is_free, labels, prepared.given)
     labels = match_pairs(labels, shared, config.labels, is_free, prepared.item.final)
     scores = np.where(is_free, shared[np.arange(len(labels)), labels], 1.0)
-    return Decisions(labels, scores, probabilities)
+    return labels, scores, probabilities
 
 
 def calibrated(probabilities: Any, temperature: float) -> Array:

@@ -329,11 +329,11 @@ class PunctuationRestorationPipeline(Pipeline):
         item, words = prepared.item, prepared.words
         limits = {} if thresholds == {} else {**(config.thresholds or {}), **(thresholds or {})}
         choice = make_choice(config, marks, limits)
-        labels, casings, shares = _joined(windows, choice)
-        decided = decide(prepared, labels, shares, config, choice)
-        table = [config.labels[label] for label in decided.labels]
+        probabilities, casings, shares = _joined(windows, choice)
+        labels, scores, probabilities = decide(prepared, probabilities, shares, config, choice)
+        table = [config.labels[label] for label in labels]
         written = marks_of(words, table)
-        columns = words, table, written, decided.scores.tolist(), prepared.sources
+        columns = words, table, written, scores.tolist(), prepared.sources
         entries: list[Values] = [
             {
                 "word": item.text[word.start : word.end], "start": word.start, "end": word.end,
@@ -348,8 +348,8 @@ class PunctuationRestorationPipeline(Pipeline):
         for index, entry in enumerate(entries if all_scores else ()):
             if truecase:
                 entry["inside"] = inside[index]
-            scores = decided.probabilities[index].tolist()
-            entry["scores"] = dict(zip(config.label_names, scores, strict=True))
+            of_labels = probabilities[index].tolist()
+            entry["scores"] = dict(zip(config.label_names, of_labels, strict=True))
         edits = restoring_edits(item.audible, words, written, entries, prepared.removed or ())
         ranges = []
         if truecase or sentences:
