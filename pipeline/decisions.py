@@ -79,7 +79,7 @@ def make_choice(
     Names of labels may be written in small letters.
     """
     names, labels, basic = config.label_names, config.labels, config.basic_labels
-    stops = list(itertools.compress(range(len(names)), stop_labels(labels)))
+    stops = np.flatnonzero(stop_labels(labels))
     sets = {"basic": basic, "all": range(len(names)), "sentence-ends": stops}
     ids = {name.lower(): index for index, name in enumerate(names)}
     if isinstance(marks, str) and marks in sets:
