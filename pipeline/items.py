@@ -83,12 +83,11 @@ def read_item(given: Any) -> Item:
             "'words', 'timestamps', got the "
             f"keys {sorted(map(str, given))}. {OTHER_DOOR}"
         )
-    for key in filter(given.__contains__, KEYS):
+    for key, value in given.items():
         _, kind, member = KEYS[key]
-        if not isinstance(given[key], kind) or not all(
-            isinstance(one, member) for one in (given[key] if member else ())
-        ):
-            raise _refusal(key, given[key])
+        members = value if member else ()
+        if not isinstance(value, kind) or not all(isinstance(one, member) for one in members):
+            raise _refusal(key, value)
     spans: list[TimedWord] = []
     if has_text:
         text = given["text"]
