@@ -247,7 +247,7 @@ def audible(text: str, hidden: Iterable[Hidden]) -> str:
         read = one.read.ljust(one.end - start, _JOINER) if one.read else " " * (one.end - start)
         parts += [text[done : one.start], read]
         done = max(done, one.end)
-    return "".join([*parts, text[done:]]) if parts else text
+    return "".join([*parts, text[done:]])
 
 
 def find_hidden(text: str, layout: Layout = "text", names: Names | None = None) -> list[Hidden]:

@@ -115,8 +115,7 @@ class WordFinder:
                 yield start, end, word, None
             elif kind == "other" and HAS_LETTER_OR_DIGIT.search(word):
                 end += self._owns_point(word, text, end)  # but the point is never spoken
-                spoken = word if word.isascii() and "`" not in word else word.translate(SPOKEN)
-                yield start, end, spoken, None
+                yield start, end, word.translate(SPOKEN), None
 
     def _owns_point(self, word: str, text: str, end: int) -> bool:
         """Whether the point after a word, which ends at `end` of a text, belongs to it."""
