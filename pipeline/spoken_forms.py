@@ -189,7 +189,7 @@ def find_forms(text: str, words: Sequence[Word]) -> Forms:
     # İ becomes two letters when it is lowered: offsets are counted after that.
     lowered = [word.spoken.lower().translate(SIMPLIFIED) for word in words]
     forms = Forms(set(_inside_said(lowered)), set())
-    ends = list(itertools.accumulate((len(word) + 1 for word in lowered), initial=-1))[1:]
+    ends = [n - 1 for n in itertools.accumulate(len(word) + 1 for word in lowered)]
     for match in WRITTEN.finditer(" ".join(lowered)):
         inside = _ending_inside(match, ends)
         forms.unbroken.update(inside)
