@@ -134,9 +134,9 @@ class PunctuationRestorationPipeline(Pipeline):
     ) -> None:
         self.backend = backend
         if (kind := model.config.model_type) != TASK:
-            what_to_do = "Train one from it (train.py --encoder), or name another model"
             raise ValueError(
-                f"Expected a model of type {TASK}, got one of type {kind}. {what_to_do}."
+                f"Expected a model of type {TASK}, got one of type {kind}. Train one from it (train.py --encoder), or "
+                "name another model."
             )
         super().__init__(model, *args, **kwargs)
         if self.tokenizer is None:
@@ -213,8 +213,9 @@ class PunctuationRestorationPipeline(Pipeline):
         `block` is the number of letters and digits that are restored together, by default 40,000.
         """
         config = self.model.config
-        as_in_a_call = {"look_ahead": config.right_context, "left_context": config.left_context}
-        streamer = PunctuationStreamer(self, **(as_in_a_call | options))
+        options.setdefault("look_ahead", config.right_context)  # both as in a call
+        options.setdefault("left_context", config.left_context)
+        streamer = PunctuationStreamer(self, **options)
         for text, final in in_blocks(texts, block or STREAM_BLOCK):
             step = streamer.flush(text) if final else streamer.feed(text, whole_windows=True)
             streamer.committed = ""
