@@ -77,8 +77,8 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ),
     (
         "head_width",
-        lambda width: width >= 1,
-        "Expected head_width to be 1 or more, got {}. Raise it.",
+        range(1, 1_000_000).__contains__,
+        "Expected head_width to be a whole number of 1 or more, got {}. Correct it.",
     ),
     (
         "head_dropout",
@@ -92,12 +92,12 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ),
     (
         "max_window_pieces",
-        lambda n_pieces: n_pieces >= 8,
-        "Expected max_window_pieces to be 8 or more, got {}. Raise it.",
+        range(8, 1_000_000).__contains__,
+        "Expected max_window_pieces to be a whole number of 8 or more, got {}. Correct it.",
     ),
     (
         "stored_bits",
-        lambda bits: bits in (8, None),
+        (8, None).__contains__,
         "Expected stored_bits to be 8 or None, which this version can read, got {}. Change it.",
     ),
     (
