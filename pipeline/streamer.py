@@ -150,12 +150,13 @@ class PunctuationStreamer:
         end = self._shown_to(heard, words, final)
         words = [word for word in words if word.end <= end]
         turns = turns[: bisect_right(turns, end)]
-        entries, edits = self._restored(heard[:end], words, turns, final)
+        n_before = sum(word.end <= live.boundary for word in words)
+        entries, edits = self._restored(heard[:end], words, n_before, turns, final)
         n_finished = sum(entry["end"] <= len(live.text) for entry in entries)
         if look_ahead is None:
             n_commit = 0
         elif whole_windows:
-            n_commit = self._n_in_full_windows(words) - (len(words) - len(entries))
+            n_commit = self._n_in_full_windows(words) - n_before
         else:
             n_commit = n_finished - look_ahead
         cut = live.boundary
@@ -163,7 +164,7 @@ class PunctuationStreamer:
             cut = end
         elif n_commit > 0:
             next_start = entries[n_commit]["start"] if n_commit < len(entries) else end
-            cut = _cut_after(live.all[:end], edits, entries[n_commit - 1]["end"], next_start)
+            cut = _cut_after(live.all, words[n_before + n_commit - 1], next_start)
         if look_ahead is not None and end - cut > MAX_OPEN:  # much text without words is not kept
             n_commit = n_finished
             cut = end
@@ -198,13 +199,12 @@ class PunctuationStreamer:
         return min(end, unclosed.start() - 1) if unclosed and not final else end
 
     def _restored(
-        self, heard: str, words: Sequence[Word], turns: Sequence[int], final: bool
+        self, heard: str, words: Sequence[Word], n_before: int, turns: Sequence[int], final: bool
     ) -> tuple[Entries, list[Edit]]:
-        """The open words of what is shown and its edits, without the marks of words before them, which are decided."""
+        """The open words of what is shown and its edits, without the marks of the `n_before` that are committed."""
         boundary = self._live.boundary
         if not heard[boundary:].strip():
             return [], []
-        n_before = sum(word.end <= boundary for word in words)
         known = {n_before - 1: self._last_label} if n_before else {}
         item = Item(self._live.all[: len(heard)], known, turns, final, words, heard)
         result = self._restore(item, **self._options)
@@ -252,8 +252,7 @@ class PunctuationStreamer:
         self._live.drop(start, cut, hidden)
 
 
-def _cut_after(shown: str, edits: Sequence[Edit], end: int, next_start: int) -> int:
-    """Where the text is cut after a word that ends at `end`: after its mark and closing signs, before a blank."""
-    touching = _NO_BLANKS.match(shown, end, next_start).group()
-    marks = [edit["start"] for edit in edits if end < edit["start"] <= next_start and follows(edit)]
-    return max([end + len(touching.rstrip(_OPENERS)), *marks])
+def _cut_after(text: str, word: Word, next_start: int) -> int:
+    """Where the text is cut after a word: after its mark and closing signs, before a blank."""
+    touching = _NO_BLANKS.match(text, word.end, next_start).group()
+    return max(word.mark_at, word.end + len(touching.rstrip(_OPENERS)))
