@@ -7,7 +7,7 @@ labels    COMMA  OPEN_QUESTION  CLOSE_QUESTION  FULL_QUESTION
 import functools
 from bisect import bisect_left
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import regex
 
@@ -54,8 +54,7 @@ def find_marks(
         if offsets:
             mark = mark or FoundMark(None, offsets[0], offsets[-1] + 1)
             signs = [text[offset] for offset in offsets]
-            label = _paired(mark.label, signs, mark_labels, label_names)
-            mark = FoundMark(label, mark.start, mark.end)
+            mark = replace(mark, label=_paired(mark.label, signs, mark_labels, label_names))
         marks.append(mark)
     return marks
 

@@ -21,7 +21,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from html.entities import name2codepoint
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import regex
 
@@ -64,7 +64,8 @@ class Names(NamedTuple):
 
     def beside(self, later: "Names") -> "Names":
         """What a later part of the text shows, which need not show again how its lines begin."""
-        return Names(*(new or old for new, old in zip(later, self, strict=True)))
+        either: Any = (new or old for new, old in zip(later, self, strict=True))
+        return Names(*either)
 
 
 _MARKS = regex.escape("".join(known_marks(",.?!:;…、—")))
