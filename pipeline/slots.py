@@ -52,7 +52,7 @@ class SlotEncoder:
         self.eos_id = self._special_id("sep", "eos", "bos", "cls", "pad", "unk")
         self.unk_id = self._special_id("unk", "mask", "pad", "eos", "bos")
         self.pad_id = self._special_id("pad", "eos", "sep", "unk", "bos")
-        self._n_kept = max(1, min(MAX_WORD_PIECES, config.max_window_pieces - 3))
+        self._n_kept = min(MAX_WORD_PIECES, config.max_window_pieces - 3)
         self._special_ids = set(tokenizer.all_special_ids)
         self._blank: Any = self._split([BEFORE + " "])[0][len(self._before) :] or [
             tokenizer.convert_tokens_to_ids("▁")
