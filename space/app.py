@@ -163,7 +163,7 @@ def _text_tab(cards: Cards, options: list[Any]) -> tuple[gr.Textbox, gr.Checkbox
     """The text that is given, whether it is restored while it is typed, and the card of the result."""
     example = next(iter(EXAMPLES.values()))
     with gr.Row():
-        with gr.Column(min_width=320):
+        with gr.Column():
             spoken = gr.Textbox(
                 example, label="Text without punctuation", lines=5, max_lines=16, elem_id="spoken",
                 placeholder="hello how are you · 你好吗今天很热 · apa khabar awak nak pergi mana",
@@ -172,8 +172,8 @@ def _text_tab(cards: Cards, options: list[Any]) -> tuple[gr.Textbox, gr.Checkbox
             gr.HTML('<span id="count" role="status"></span>', elem_id="counter")
             with gr.Row():
                 press = gr.Button("Restore", variant="primary", elem_id="press", min_width=120)
-                gr.ClearButton([spoken], value="Clear", min_width=120)
-        with gr.Column(min_width=320):
+                gr.ClearButton([spoken], min_width=120)
+        with gr.Column():
             *_, shown = cards.of_text(example)
             card = _card(shown, "Restored text", "restored")
     live = gr.Checkbox(True, label="Restore while I type", elem_id="live", container=False)
@@ -191,11 +191,11 @@ def _text_tab(cards: Cards, options: list[Any]) -> tuple[gr.Textbox, gr.Checkbox
 def _file_tab(cards: Cards, options: list[Any]) -> tuple[gr.File, gr.HTML]:
     """The file that is given, and the card of the result."""
     with gr.Row():
-        with gr.Column(min_width=320):
+        with gr.Column():
             label = f"A transcript of up to {MAX_FILE_BYTES // 1_000_000} MB"
             upload = gr.File(label=label, height=180, elem_id="upload")
             gr.Markdown(FILE_KINDS)
-        with gr.Column(min_width=320):
+        with gr.Column():
             card = _card(hint(FILE_EMPTY), "Restored file", "restored-file")
     _clear_at_once(upload, card)
     # Not at every change: taking a file away needs no answer, and one that is under way can cost the next, see `build`.
@@ -208,7 +208,7 @@ def _sound_tab(cards: Cards, options: list[Any]) -> tuple[gr.JSON, gr.HTML]:
     has_recogniser = cards.recognise is not None
     gr.Markdown(NO_RECOGNISER, visible=not has_recogniser, elem_id="no-recogniser")
     with gr.Row(visible=has_recogniser):
-        with gr.Column(min_width=320):
+        with gr.Column():
             recording = gr.Audio(
                 sources=["upload", "microphone"], type="filepath", elem_id="recording",
                 label=f"A recording of up to {sound.MAX_SECONDS // 60} minutes",
@@ -218,7 +218,7 @@ def _sound_tab(cards: Cards, options: list[Any]) -> tuple[gr.JSON, gr.HTML]:
                 label="What was heard", lines=5, max_lines=16, interactive=False, elem_id="heard"
             )
             words = gr.JSON(visible=False)  # with times; it stays in the visitor's browser
-        with gr.Column(min_width=320):
+        with gr.Column():
             card = _card(hint(SOUND_EMPTY), "Restored speech", "restored-speech")
     _clear_at_once(recording, card)
     recording.change(cards.of_sound, [recording, *options], [words, text, card], **AT_LAST)
