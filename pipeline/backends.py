@@ -37,7 +37,7 @@ if hasattr(os, "register_at_fork"):
 def make_backend(name: str, model: Any, pad_id: int) -> Callable[..., Tensor]:
     """The backend of that name for a `PunctuationRestorationModel`, on the CPU unless for torch, and its padding piece.
 
-    It takes input_ids (B, P), attention_mask (B, P) or None, and slot_positions (B, W), and gives calibrated
+    It takes input_ids (B, P), attention_mask (B, P), and slot_positions (B, W), and gives calibrated
     probabilities (B, W, M) of labels; for a model with casings (B, W, M + C), followed by those of the casings.
 
     Raises:
@@ -110,14 +110,12 @@ def _in_int8(model: Any) -> Any:
     return model
 
 
-def _compute_with_torch(model: Any, **inputs: Tensor | None) -> Tensor:
+def _compute_with_torch(model: Any, **inputs: Tensor) -> Tensor:
     outputs = model(**inputs)
     return _probabilities(model.config, outputs.logits, outputs.casing_logits)
 
 
 def _compute_with_onnx(source: str | bytes, config: Any, **inputs: Any) -> Tensor:
-    if inputs.get("attention_mask") is None:
-        inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
     session = _session(source, torch.get_num_threads(), os.getpid())
     arrays = {name: tensor.numpy() for name, tensor in inputs.items()}
     return _probabilities(config, *map(torch.from_numpy, session.run(None, arrays)))

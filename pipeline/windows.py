@@ -83,16 +83,14 @@ def batches_by_length(
         yield batch
 
 
-def collate(windows: Sequence[dict[str, Any]], pad_id: int) -> dict[str, Tensor | None]:
+def collate(windows: Sequence[dict[str, Any]], pad_id: int) -> dict[str, Tensor]:
     """Windows, each with the lists `input_ids` and `slot_positions`, as tensors (B, P) and (B, W).
 
-    Slots are padded with 0. `attention_mask` (B, P) is None where no window is padded.
+    Slots are padded with 0. `attention_mask` (B, P) tells pieces, 1, from padding, 0.
     """
-    input_ids = _padded([window["input_ids"] for window in windows], pad_id)
-    attention_mask = _padded([[1] * len(window["input_ids"]) for window in windows], 0)
     return {
-        "input_ids": input_ids,
-        "attention_mask": None if attention_mask.all() else attention_mask,
+        "input_ids": _padded([window["input_ids"] for window in windows], pad_id),
+        "attention_mask": _padded([[1] * len(window["input_ids"]) for window in windows], 0),
         "slot_positions": _padded([window["slot_positions"] or [0] for window in windows], 0),
     }
 

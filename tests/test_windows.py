@@ -67,9 +67,9 @@ def test_windows_of_like_length_go_together():
     assert list(batches_by_length([9, 2, 8, 3], None, budget=9)) == [[1, 3], [2], [0]]
 
 
-def test_there_is_a_mask_only_where_something_is_padded():
+def test_the_mask_tells_pieces_from_padding():
     first = {"input_ids": [2, 3, 4], "slot_positions": [1]}
-    for second, ids, mask in (([5, 6], [5, 6, 0], [[1, 1, 1], [1, 1, 0]]), ([5, 6, 7], [5, 6, 7], None)):
+    for second, ids, mask in (([5, 6], [5, 6, 0], [1, 1, 0]), ([5, 6, 7], [5, 6, 7], [1, 1, 1])):
         batch = collate([first, {"input_ids": second, "slot_positions": [1]}], pad_id=0)
         assert batch["input_ids"].tolist() == [[2, 3, 4], ids]
-        assert (batch["attention_mask"] if mask is None else batch["attention_mask"].tolist()) == mask
+        assert batch["attention_mask"].tolist() == [[1, 1, 1], mask]

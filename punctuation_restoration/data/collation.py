@@ -102,9 +102,7 @@ class WindowCollator:
                 targets["casings"].append(np.where(casings == UNKNOWN, NOT_SCORED, casings))
             if words.teacher_labels.size:
                 targets["teacher_labels"].append(words.teacher_labels.astype(np.float32))
-        tensors = collate(rows, self.slots.pad_id)
-        batch = {name: tensor for name, tensor in tensors.items() if tensor is not None}
-        batch.setdefault("attention_mask", torch.ones_like(batch["input_ids"]))
+        batch = collate(rows, self.slots.pad_id)
         for name, values in targets.items():
             padding = 0 if name == "teacher_labels" else NOT_SCORED
             batch[name] = pad_sequence(list(map(torch.from_numpy, values)), True, padding)
