@@ -200,7 +200,7 @@ def _in_16_bits(weight: Any) -> Any:
 def _forget_this_machine(path: Path) -> None:
     """Remove from a configuration, and from those inside it, where and how it was loaded."""
     kept = json.loads(
-        path.read_text(encoding="utf-8"),
+        path.read_bytes(),
         object_pairs_hook=lambda pairs: {
             key: value for key, value in pairs if key not in LOCAL_KEYS
         },

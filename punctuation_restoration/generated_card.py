@@ -74,7 +74,7 @@ def origin_of(start: str) -> Fields:
 def read_origin(folder: str) -> Fields:
     """What the training of the model in a folder noted; empty if it noted nothing."""
     path = Path(folder, ORIGIN_FILE)
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return json.loads(path.read_bytes()) if path.is_file() else {}
 
 
 def written_card(

@@ -31,10 +31,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
 def run(args: argparse.Namespace) -> None:
     """Write the probabilities."""
     from punctuation_restoration.training.labelling import write_probabilities
-    from punctuation_restoration.training.precision import default_device
 
-    device = args.device or default_device()
     n_words = write_probabilities(
-        args.model, args.data, args.output, device, args.trust_remote_code
+        args.model, args.data, args.output, args.device, args.trust_remote_code
     )
     print(f"{n_words:,} words labelled in {args.output}.")

@@ -298,12 +298,12 @@ def read_labels(path: str | Path) -> Fields:
 def _read_content(path: Path) -> Fields:
     """The dictionary of a recipe file, its base merged in."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.safe_load(path.read_bytes())
     except FileNotFoundError as error:
         raise ValueError(
             f"Expected a recipe file at {path}, found none. Check --recipe or --labels."
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except yaml.YAMLError as error:
         raise ValueError(f"Expected a YAML recipe in {path}, could not read it: {error}") from error
     if not isinstance(content, dict):
         raise ValueError(

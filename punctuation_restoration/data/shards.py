@@ -291,7 +291,7 @@ def read_index(*folders: str | Path) -> Index:
 def _read_one_index(folder: Path) -> Index:
     """The index of a folder, in which shards have their whole path."""
     try:
-        index: Index = json.loads((folder / INDEX_NAME).read_text(encoding="utf-8"))
+        index: Index = json.loads((folder / INDEX_NAME).read_bytes())
         for _, shard in split_shards(index):
             shard["file"] = str(folder / shard["file"])
         if missing := {"labels", "n_vocabulary", "words_alone"} - index.keys():

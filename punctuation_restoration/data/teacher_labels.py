@@ -30,7 +30,7 @@ class TeacherLabels:
 
     def __init__(self, folder: Path, label_names: list[str]):
         try:
-            about = json.loads((folder / MODEL_FILE).read_text(encoding="utf-8"))
+            about = json.loads((folder / MODEL_FILE).read_bytes())
             self.model, self.weights = about["model"], about["weights"]
             labels = dict(about["labels"])
             parts = [load_file(path) for path in sorted(folder.glob(PARTS))]

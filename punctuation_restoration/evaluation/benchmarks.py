@@ -30,7 +30,7 @@ class Benchmark:
 
 def read_benchmarks(path: Path) -> dict[str, Benchmark]:
     """The benchmarks of a YAML file by name; none where the file is missing."""
-    rows = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    rows = yaml.safe_load(path.read_bytes()) if path.is_file() else {}
     return {name: checked(Benchmark, row, f"{path}, {name}") for name, row in rows.items()}
 
 

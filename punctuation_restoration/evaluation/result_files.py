@@ -31,7 +31,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 def read_result(path: Path) -> Result:
     """An earlier result; a `ValueError` if the file holds none of this format."""
     try:
-        result: Result = json.loads(path.read_text(encoding="utf-8"))
+        result: Result = json.loads(path.read_bytes())
         if result["format"] != FORMAT:
             raise ValueError(f"format {result['format']}")
     except (OSError, ValueError, TypeError, KeyError) as error:

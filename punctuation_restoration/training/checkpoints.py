@@ -53,7 +53,7 @@ def newest_checkpoint(out: Path, tell: Callable[[str], None]) -> tuple[Path | No
 
 def check_whole(folder: Path) -> None:
     """A `ValueError` or `OSError` if a file of a checkpoint is missing, or is not what was written."""
-    digests = json.loads((folder / DIGESTS_FILE).read_text(encoding="utf-8"))
+    digests = json.loads((folder / DIGESTS_FILE).read_bytes())
     for name, digest in digests.items():
         if digest_of(folder / name) != digest:
             raise ValueError(f"{name} has changed since it was written")

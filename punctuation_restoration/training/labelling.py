@@ -15,7 +15,7 @@ from punctuation_restoration.default_models import find_model
 from punctuation_restoration.pipeline.backends import check_device
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import load_own_model
-from punctuation_restoration.training.precision import choose_format, use_fp32_attention
+from punctuation_restoration.training.precision import choose_format, default_device, use_fp32_attention
 from punctuation_restoration.training.validation import read_windows, source_windows
 
 WORDS_PER_PART = 100_000  # at most so many words are labelled twice after a kill
@@ -25,13 +25,16 @@ def write_probabilities(
     name: str,
     data: Sequence[str],
     out: Path,
-    device: str = "cpu",
+    device: str | None = None,
     trust_remote_code: bool = False,
 ) -> int:
-    """Write a model's probabilities of all training documents that `out` lacks. Gives the number of words labelled."""
+    """Write a model's probabilities of all training documents that `out` lacks. Gives the number of words labelled.
+
+    It computes on a GPU if there is one, unless a `device` is named.
+    """
     check_device(device)
     name = find_model(name)
-    model = load_own_model(name).eval().to(device)
+    model = load_own_model(name).eval().to(device or default_device())
     tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=trust_remote_code)
     slots = SlotEncoder(tokenizer, model.config)
     index = shards.read_index(*data)

@@ -15,8 +15,8 @@ def build_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim
     groups: dict[tuple[int, bool], list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
-            is_head = "classifier." in name and "encoder." not in name
-            part = is_head + (is_head and "classifier.casings." in name)  # 0, 1, 2 as in `rates`
+            # 0, 1 or 2 as in `rates`.
+            part = name.startswith("classifier.") + name.startswith("classifier.casings.")
             groups.setdefault((part, parameter.ndim > 1), []).append(parameter)
     rows = [
         {"params": groups[key], "lr": rates[key[0]], "weight_decay": settings.weight_decay * key[1]}

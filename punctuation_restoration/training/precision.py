@@ -47,8 +47,8 @@ def build_accelerator(
     accelerator = Accelerator(
         cpu=kind == "cpu",
         mixed_precision=choose_format(launched or dtype, kind),
-        log_with=list(trackers) or None,
-        project_dir=str(folder),
+        log_with=list(trackers),
+        project_dir=folder,
     )
     if accelerator.device.type != kind:
         raise ValueError(

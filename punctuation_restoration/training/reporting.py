@@ -132,23 +132,23 @@ def last_words(best_folder: Path, before: Row | None, best: Row | None) -> list[
         best_folder: of the best model.
         before, best: rows of the log about the starting model and about the best one; None where nothing was scored.
     """
-    if not best:
+    if not before or not best:
         lines = [f"Saved in {best_folder}. F1 was not measured: no validation documents."]
     else:
-        f1s = [row["validation"]["mean_f1"] for row in (before, best) if row]
-        lines = [f"F1 {' → '.join(f'{f1:.1f}' for f1 in f1s)}, saved in {best_folder}"]
-        if before and f1s[0] >= f1s[-1]:
+        f1_before, f1 = before["validation"]["mean_f1"], best["validation"]["mean_f1"]
+        lines = [f"F1 {f1_before:.1f} → {f1:.1f}, saved in {best_folder}"]
+        if f1_before >= f1:
             lines.append("No gain: try more text, a lower --encoder-rate, or more steps.")
         n_words = min(row["n_words"] for row in best["validation"]["languages"].values())
         if n_words < FEW_WORDS:
             lines.append(
                 f"Measured on {n_words:,} words only: F1 and thresholds are rough. More text makes them surer."
             )
-        pairs = list(zip((before or best)["restored"], best["restored"], strict=True))
+        pairs = list(zip(before["restored"], best["restored"], strict=True))
         # Those that have changed say more than those that have not.
         pairs.sort(key=lambda pair: pair[0] == pair[1])
         for old, new in pairs[:N_SHOWN]:
-            lines += [f"  before  {old}", f"  after   {new}"] if before else [f"  {new}"]
+            lines += [f"  before  {old}", f"  after   {new}"]
     return [
         *lines,
         "Next:",

@@ -242,7 +242,7 @@ def settings_that_began(out: Path, settings: TrainingSettings, about: Fields) ->
     """The settings of a run that resumes: what is left open is as it began, and what decides its weights must be."""
     path = out / SETTINGS_FILE
     try:
-        began = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        began = json.loads(path.read_bytes()) if path.is_file() else {}
     except ValueError as error:
         raise ValueError(
             f"Expected the settings of the run in {path}, could not read them ({error}). Remove that file: the run "
