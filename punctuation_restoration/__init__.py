@@ -5,8 +5,6 @@ package does not import transformers or torch. ``model=FAST`` names the small, f
 `PunctuationStreamer` restores live words, and `restore_transcript` what a recogniser gives.
 """
 
-import importlib.util
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +21,8 @@ __all__ = [
 ]
 
 # In a source checkout the two folders that go to the Hub lie beside this package, in a wheel inside it.
-for _name in ("modeling", "pipeline"):
-    _folder = Path(__file__).resolve().parents[1] / _name
-    if not (Path(__file__).parent / _name).is_dir():
-        _spec = importlib.util.spec_from_file_location(
-            f"{__name__}.{_name}",
-            _folder / "__init__.py",
-            submodule_search_locations=[str(_folder)],
-        )
-        assert _spec is not None
-        # The file holds a docstring only, so nothing has to be run.
-        sys.modules[_spec.name] = globals()[_name] = importlib.util.module_from_spec(_spec)
+if not (Path(__file__).parent / "pipeline").is_dir():
+    __path__.append(str(Path(__file__).resolve().parents[1]))
 
 register_when_loaded()
 
