@@ -16,6 +16,7 @@ import torch
 from accelerate.state import AcceleratorState
 from accelerate.tracking import GeneralTracker
 from safetensors import SafetensorError
+from safetensors.numpy import save_file
 from safetensors.torch import load_file
 from training_runs import arguments, rows_of, run_training, same, weights
 from transformers import AutoTokenizer, pipeline
@@ -24,7 +25,7 @@ from punctuation_restoration.cli.commands import run
 from punctuation_restoration.cli.train import parse_args
 from punctuation_restoration.data.preparation import prepare
 from punctuation_restoration.data.recipe import Recipe, recipe_for_texts
-from punctuation_restoration.data.shards import open_shard, read_index, save_arrays
+from punctuation_restoration.data.shards import open_shard, read_index
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training import train as call_training
 from punctuation_restoration.training.batches import batch_source
@@ -259,8 +260,8 @@ def test_a_limit_on_the_size_of_files_and_a_damaged_shard_are_named(
     assert "step-000002" in said
     data = shutil.copytree(prepared, tmp_path / "data")
     shard = next(data.glob("*train*.safetensors"))
-    arrays = open_shard(shard)
-    save_arrays({**arrays, "labels": np.full_like(arrays["labels"], 200)}, shard)
+    arrays = {name: array.copy() for name, array in open_shard(shard).items()}
+    save_file({**arrays, "labels": np.full_like(arrays["labels"], 200)}, shard)
     assert f"Expected labels below 4 in {shard}" in train("out", data=str(data), code=1)[1]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 from training_runs import arguments, first_shard, rows_of, run_training
 from transformers import pipeline
 
@@ -14,7 +15,7 @@ from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.preparation import prepare
 from punctuation_restoration.data.recipe import Sampling, recipe_for_texts
 from punctuation_restoration.data.sampling import WindowSampler
-from punctuation_restoration.data.shards import document_borders, hash_words, open_shard, read_index, save_arrays
+from punctuation_restoration.data.shards import document_borders, hash_words, open_shard, read_index
 from punctuation_restoration.data.teacher_labels import TeacherLabels
 from punctuation_restoration.modeling.modeling_punctuation import NOTICES, PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -131,7 +132,7 @@ def test_a_small_model_with_fewer_labels_learns_the_sums(tmp_path):
         "document_starts": np.array([0, 2], dtype=np.uint32),
         "probabilities": np.array([[1, 2, 4, 8, 16, 32], [0, 1, 0, 0, 1, 0]], dtype=np.float16) / 64,
     }
-    save_arrays(content, tmp_path / "labelled-0000.safetensors")
+    save_file(content, tmp_path / "labelled-0000.safetensors")
     (row,) = TeacherLabels(tmp_path, ["QUESTION", "O", "COMMA", "PERIOD"]).documents.values()
     assert (row * 64).tolist() == [[32, 1, 6, 24], [0, 0, 1, 1]]
     with pytest.raises(ValueError, match="Label with a model that has these labels"):

@@ -29,7 +29,6 @@ from punctuation_restoration.data.casings import UNKNOWN
 from punctuation_restoration.data.readers import INDEX_NAME, hash_id
 from punctuation_restoration.data.recipe import distinct_names
 from punctuation_restoration.pipeline.segmentation import SIMPLIFIED
-from punctuation_restoration.whole_files import write_whole, written_whole
 
 SHARD_BYTES = 30_000_000
 Array = np.ndarray
@@ -150,7 +149,7 @@ def write_split(
             "word_hashes": np.array(word_hashes, dtype=np.uint64),
         }
         name = f"{stem}-{len(files):04d}.safetensors"
-        save_arrays(arrays, folder / name)
+        save_file(arrays, folder / name)
         files.append({"file": name, "n_words": len(words.labels)})
         n_cased += n_known
         n_rows = max(n_rows, 1 + int(words.piece_ids.max()))  # what an embedding needs
@@ -163,12 +162,6 @@ def write_split(
         "n_rows": n_rows,
         "n_labels": np.trim_zeros(n_labels, "b").tolist(),
     }
-
-
-def save_arrays(arrays: Arrays, path: Path) -> None:
-    """Write arrays as a safetensors file, whole or not at all."""
-    with written_whole(path) as beside:
-        save_file(dict(arrays), beside)
 
 
 def open_shard(path: str | Path) -> dict[str, Array]:
@@ -220,9 +213,9 @@ def document_keys(arrays: Arrays) -> list[tuple[int, int]]:
 
 
 def write_index(folder: Path, index: Index) -> None:
-    """Write the index of a prepared folder. It comes last, so a folder with an index is complete."""
-    content = json.dumps(index, ensure_ascii=False, indent=1).encode()
-    write_whole(folder / INDEX_NAME, content, force=True)
+    """Write the index of a prepared folder."""
+    content = json.dumps(index, ensure_ascii=False, indent=1)
+    (folder / INDEX_NAME).write_text(content, encoding="utf-8")
 
 
 def hash_of_pieces(tokenizer: Any) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors.numpy import save_file
 from tqdm import tqdm
 from transformers import AutoTokenizer
 
@@ -15,8 +16,13 @@ from punctuation_restoration.default_models import find_model
 from punctuation_restoration.pipeline.backends import check_device
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.training.building import load_own_model
-from punctuation_restoration.training.precision import choose_format, default_device, use_fp32_attention
+from punctuation_restoration.training.precision import (
+    choose_format,
+    default_device,
+    use_fp32_attention,
+)
 from punctuation_restoration.training.validation import read_windows, source_windows
+from punctuation_restoration.whole_files import written_whole
 
 WORDS_PER_PART = 100_000  # at most so many words are labelled twice after a kill
 
@@ -70,7 +76,8 @@ def write_probabilities(
                     "document_starts": starts.astype(np.uint32),
                     "probabilities": probabilities.astype(np.float16),
                 }
-                shards.save_arrays(content, out / PARTS.replace("*", f"{number:04d}"))
+                with written_whole(out / PARTS.replace("*", f"{number:04d}")) as beside:
+                    save_file(content, beside)
                 n_new += len(probabilities)
                 bar.update(len(probabilities))
     return n_new
