@@ -28,13 +28,8 @@ class Benchmark:
     code_switched: bool = False  # score only sentences that mix Han text and English words
 
 
-def read_benchmarks(path: Path) -> dict[str, Benchmark]:
-    """The benchmarks of a YAML file by name; none where the file is missing."""
-    rows = yaml.safe_load(path.read_bytes()) if path.is_file() else {}
-    return {name: checked(Benchmark, row, f"{path}, {name}") for name, row in rows.items()}
-
-
-BENCHMARKS = read_benchmarks(LIST)
+_rows = yaml.safe_load(LIST.read_bytes()) if LIST.is_file() else {}
+BENCHMARKS = {name: checked(Benchmark, row, f"{LIST}, {name}") for name, row in _rows.items()}
 
 
 def benchmark_of(name: str) -> Benchmark:

@@ -51,9 +51,8 @@ def build_model(
             model = with_labels(model, recipe.model["labels"], recipe.model.get("mark_labels"))
         model.config.thresholds, model.config.calibration_temperature = None, 1.0
     else:
-        model = start_from_encoder(str(settings.encoder), settings, recipe, trust_remote_code)
-    name = start or str(settings.encoder)
-    check_same_words(index, model.config, name)
+        model = start_from_encoder(settings, recipe, trust_remote_code)
+    check_same_words(index, model.config, start or str(settings.encoder))
     if model.config.casings:
         learn_casings(model, index, settings.casings)
     set_dropout(model, settings.dropout)
@@ -109,10 +108,9 @@ def with_labels(
     return grown
 
 
-def start_from_encoder(
-    name: str, settings: TrainingSettings, recipe: Recipe, trust_remote_code: bool = False
-) -> Any:
+def start_from_encoder(settings: TrainingSettings, recipe: Recipe, trust_remote_code: bool) -> Any:
     """A pretrained encoder, folder or Hub id, with a new classifier."""
+    name = str(settings.encoder)
     fields = {key: value for key, value in recipe.model.items() if key not in MODEL_KEYS}
     fields["casings"] = settings.casings
     try:

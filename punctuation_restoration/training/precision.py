@@ -47,7 +47,7 @@ def build_accelerator(
     accelerator = Accelerator(
         cpu=kind == "cpu",
         mixed_precision=choose_format(launched or dtype, kind),
-        log_with=list(trackers),
+        log_with=list(trackers) or None,
         project_dir=folder,
     )
     if accelerator.device.type != kind:
