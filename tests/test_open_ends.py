@@ -7,7 +7,14 @@ import pytest
 
 from punctuation_restoration.data.recipe import Sampling
 from punctuation_restoration.data.sampling import WindowSampler
-from punctuation_restoration.data.shards import PackedDocument, make_words, read_index, write_index, write_split
+from punctuation_restoration.data.shards import (
+    PackedDocument,
+    WordStream,
+    make_words,
+    read_index,
+    write_index,
+    write_split,
+)
 from punctuation_restoration.modeling.configuration_punctuation import DEFAULT_LABELS
 from punctuation_restoration.pipeline.slots import SlotEncoder
 from punctuation_restoration.pipeline.streamer import PunctuationStreamer
@@ -86,12 +93,12 @@ def test_held_out_documents_are_over_at_their_end_and_not_where_they_are_cut(
     index: dict[str, Any], tiny_config: Any, tiny_tokenizer: Any
 ) -> None:
     config = type(tiny_config)(**{**tiny_config.to_dict(), "window": 40, "left_context": 2, "right_context": 2})
-    path = index["sources"][0]["splits"]["validation"]["shards"][0]["file"]
+    stream = WordStream(index["sources"][0]["splits"]["validation"]["shards"][0]["file"])
     slots = SlotEncoder(tiny_tokenizer, config)
-    found = [window.is_over for window in source_windows(path, slots)]
+    found = [window.is_over for window in source_windows(stream, slots)]
     assert sum(found) == 3
     assert found[-1]
-    assert not any(window.is_over for window in source_windows(path, slots, n_words=90))
+    assert not any(window.is_over for window in source_windows(stream, slots, n_words=90))
 
 
 def test_an_item_that_is_not_final_and_a_stream_that_breaks_off_are_what_final_false_says(tiny_pipeline: Any) -> None:

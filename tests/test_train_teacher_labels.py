@@ -15,7 +15,7 @@ from punctuation_restoration.data.collation import WindowCollator
 from punctuation_restoration.data.preparation import prepare
 from punctuation_restoration.data.recipe import Sampling, recipe_for_texts
 from punctuation_restoration.data.sampling import WindowSampler
-from punctuation_restoration.data.shards import document_borders, hash_words, open_shard, read_index
+from punctuation_restoration.data.shards import WordStream, hash_words, read_index
 from punctuation_restoration.data.teacher_labels import TeacherLabels
 from punctuation_restoration.modeling.modeling_punctuation import NOTICES, PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -39,17 +39,16 @@ def test_labels_of_other_texts_are_no_labels(soft, tiny_checkpoint, tmp_path, ca
 
 
 def test_teacher_labels_are_the_probabilities_that_the_pipeline_gives(soft, texts, prepared, tiny_checkpoint):
-    path = first_shard(read_index(prepared))
-    stored = TeacherLabels(soft, NAMES).of_shard(path)
+    stream = WordStream(first_shard(read_index(prepared)))
+    stored = TeacherLabels(soft, NAMES).of_shard(stream)
     restore = pipeline("punctuation-restoration", model=tiny_checkpoint, device="cpu")
     served = {}
     for paragraph in (Path(texts) / "talks.txt").read_text().split("\n\n"):
         words = restore(paragraph, existing="replace", all_scores=True)["words"]
         served[hash_words([word["word"] for word in words])] = [list(word["scores"].values()) for word in words]
-    arrays = open_shard(path)
-    hashes = arrays["word_hashes"].tolist()
+    hashes = stream.arrays["word_hashes"].tolist()
     assert len(hashes) > 10
-    for (first, end), words_hash in zip(document_borders(arrays), hashes, strict=True):
+    for (first, end), words_hash in zip(stream.borders, hashes, strict=True):
         np.testing.assert_allclose(stored[first:end], served[words_hash], atol=0.015)
 
 
@@ -68,7 +67,7 @@ def test_a_second_run_labels_only_documents_that_changed(texts, tiny_checkpoint,
     assert 0 < int(capsys.readouterr().out.split()[0]) < 200  # of one document
     assert run("label", call) == 0
     assert capsys.readouterr().out.startswith("0 words")
-    assert TeacherLabels(out, NAMES).of_shard(first_shard(read_index(data))).any(axis=1).all()
+    assert TeacherLabels(out, NAMES).of_shard(WordStream(first_shard(read_index(data)))).any(axis=1).all()
 
 
 def test_labels_of_another_model_are_not_mixed_in(prepared, soft, tiny_checkpoint, tmp_path, capsys):

@@ -12,7 +12,7 @@ from transformers import AutoTokenizer, pipeline
 
 from punctuation_restoration.data.preparation import prepare
 from punctuation_restoration.data.recipe import Recipe, recipe_for_texts
-from punctuation_restoration.data.shards import read_index
+from punctuation_restoration.data.shards import WordStream, read_index
 from punctuation_restoration.modeling.configuration_punctuation import PunctuationRestorationConfig
 from punctuation_restoration.modeling.modeling_punctuation import PunctuationRestorationModel
 from punctuation_restoration.pipeline.slots import SlotEncoder
@@ -41,7 +41,7 @@ def test_validation_and_serving_cut_the_same_windows_and_training_none_longer(mo
     slots = SlotEncoder(AutoTokenizer.from_pretrained(model), load_own_model(model).config)
     restore = pipeline("punctuation-restoration", model=model, device="cpu")
     served = list(restore.preprocess(text, existing="replace"))
-    checked = source_windows(first_shard(data), slots)
+    checked = source_windows(WordStream(first_shard(data)), slots)
     assert len(served) > 5
     assert [one["window"].kept for one in served] == [one.scored for one in checked]
     for one, other in zip(served, checked, strict=True):

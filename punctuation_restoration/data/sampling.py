@@ -6,7 +6,6 @@ Nothing is remembered between steps: a run resumes from its step number, and pro
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import itemgetter
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,9 +65,11 @@ class WindowSampler:
         # Sorted by language: systematic sampling then gives each language its share in every step.
         for row in sorted(self.index["sources"], key=itemgetter("language")):
             for shard in row["splits"]["train"]["shards"]:
-                path = Path(shard["file"])
-                probabilities = self.teacher.of_shard(path) if self.teacher else None
-                self.streams.append(WordStream(path, probabilities))
+                stream = WordStream(shard["file"])
+                if self.teacher:
+                    taught = self.teacher.of_shard(stream)
+                    stream.all = stream.all._replace(teacher_labels=taught)
+                self.streams.append(stream)
                 weighted_words.append(row["weight"] * shard["n_words"])
                 of_stream.append(row["language"])
         languages = np.array(of_stream)
@@ -87,7 +88,7 @@ class WindowSampler:
     def plan(self, step: int) -> StepPlan:
         """The length and the sources of a step's windows."""
         generator = np.random.default_rng((self.seed, step))
-        length = int(_draw(self.sampling.lengths, generator))
+        length = _draw(self.sampling.lengths, generator)
         if generator.random() < self.sampling.utterances:
             return self._utterance_plan(step, generator)
         n_windows = max(1, self.pieces_per_step // length)
@@ -103,8 +104,8 @@ class WindowSampler:
         else:
             (first, end), is_over = plan.utterances[row].tolist(), True
         words = _fitted(stream, first, end, room, is_over)
-        is_over = is_over and bool(self.is_stop[words.labels[-1]])
-        return CutWindow(words, (*seed, 1), is_over)
+        ends_sentence = self.is_stop[words.labels[-1]]
+        return CutWindow(words, (*seed, 1), is_over and ends_sentence)
 
     def _utterance_plan(self, step: int, generator: Generator) -> StepPlan:
         """Utterances of similar length, so that little is padded: one that is drawn sets the length.
@@ -129,7 +130,7 @@ class WindowSampler:
             return StepPlan(step, longest, stream_ids[: max(1, self.pieces_per_step // longest)])
         high = generator.choice(lengths, p=lengths / lengths.sum())
         alike = np.flatnonzero((lengths >= UTTERANCE_SPREAD * high) & (lengths <= high))
-        rows = alike[: max(1, self.pieces_per_step // int(high))]
+        rows = alike[: max(1, self.pieces_per_step // high)]
         return StepPlan(step, longest, stream_ids[rows], utterances[rows])
 
     def _draw_streams(self, n_windows: int, generator: Generator) -> Array:
@@ -147,11 +148,11 @@ class WindowSampler:
         if place in ("document_starts", "document_ends"):
             first, end = stream.borders[generator.integers(len(stream.borders))]
         else:
-            first = int(generator.integers(stream.n_words))
+            first = generator.integers(stream.n_words)
             if place != "anywhere":  # the first word after the next stop, if there is one nearby
                 nearby = stream.all.labels[first : first + SEARCH_WORDS]
                 stops = np.flatnonzero(self.is_stop[nearby])
-                first = (first + int(stops[0]) + 1) % stream.n_words if len(stops) else first
+                first = (first + stops[0] + 1) % stream.n_words if len(stops) else first
             end = first or stream.n_words
         if place in ("document_ends", "sentence_ends"):
             return max(0, end - room), end, True

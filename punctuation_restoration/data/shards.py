@@ -63,18 +63,11 @@ class Words(NamedTuple):
         return np.split(self.piece_ids, np.cumsum(self.piece_counts, dtype=np.int64)[:-1])
 
 
-def make_words(
-    ids: Array,
-    counts: Array,
-    labels: Array,
-    casings: Array | None = None,
-    teacher_labels: Array | None = None,
-) -> Words:
-    """Words, of which nothing is known that is left out."""
+def make_words(ids: Array, counts: Array, labels: Array, casings: Array | None = None) -> Words:
+    """Words of which no model has said anything; nothing is known of casings that are left out."""
     if casings is None:
         casings = np.full(len(labels), UNKNOWN, dtype=np.uint8)
-    if teacher_labels is None:
-        teacher_labels = np.zeros((len(labels), 0), dtype=np.float16)
+    teacher_labels = np.zeros((len(labels), 0), dtype=np.float16)
     return Words(ids, counts, labels, casings, teacher_labels)
 
 
@@ -103,19 +96,16 @@ class PackedDocument(NamedTuple):
 
 
 class WordStream:
-    """The words of one shard, whose path is given, as a ring: after the last document the first one follows.
+    """The words of one shard, whose path is given, as a ring: after the last document the first one follows."""
 
-    `teacher_labels` are a model's probabilities, see `Words`, or None.
-    """
-
-    def __init__(self, path: str | Path, teacher_labels: Array | None = None):
+    def __init__(self, path: str | Path):
         self.arrays = open_shard(path)
-        self.borders = document_borders(self.arrays)
         ids, counts = self.arrays["piece_ids"], self.arrays["piece_counts"]
-        self.all = make_words(
-            ids, counts, self.arrays["labels"], self.arrays.get("casings"), teacher_labels
-        )
+        self.all = make_words(ids, counts, self.arrays["labels"], self.arrays.get("casings"))
         self.n_words = len(self.all.labels)
+        starts = self.arrays["document_starts"].tolist()
+        # First word and end of each document.
+        self.borders = list(itertools.pairwise([*starts, self.n_words]))
         self.offsets = np.zeros(self.n_words + 1, dtype=np.uint32)  # of each word's pieces
         np.cumsum(self.all.piece_counts, out=self.offsets[1:])
 
@@ -199,11 +189,6 @@ def split_shards(index: Index) -> Iterator[tuple[str, dict[str, Any]]]:
 def n_train_words(index: Index) -> int:
     """How many words there are to train on."""
     return sum(row["splits"]["train"]["n_words"] for row in index["sources"])
-
-
-def document_borders(arrays: Arrays) -> list[tuple[int, int]]:
-    """First word and end of each document of a shard."""
-    return list(itertools.pairwise([*arrays["document_starts"].tolist(), len(arrays["labels"])]))
 
 
 def document_keys(arrays: Arrays) -> list[tuple[int, int]]:

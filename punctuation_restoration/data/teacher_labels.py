@@ -18,7 +18,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from punctuation_restoration.data.shards import Array, document_borders, document_keys, open_shard
+from punctuation_restoration.data.shards import Array, WordStream, document_keys
 from punctuation_restoration.whole_files import write_whole
 
 MODEL_FILE = "model.json"
@@ -51,11 +51,10 @@ class TeacherLabels:
             rows = np.split(part["probabilities"] @ shares, part["document_starts"][1:-1].tolist())
             self.documents.update(zip(document_keys(part), rows, strict=True))
 
-    def of_shard(self, path: str | Path) -> Array:
+    def of_shard(self, stream: WordStream) -> Array:
         """Those of the words of a shard, (n_words, M) float16; zeros where the model has not labelled a document."""
-        arrays = open_shard(path)
-        probabilities = np.zeros((len(arrays["labels"]), self.n_labels), dtype=np.float16)
-        for (first, end), key in zip(document_borders(arrays), document_keys(arrays), strict=True):
+        probabilities = np.zeros((stream.n_words, self.n_labels), dtype=np.float16)
+        for (first, end), key in zip(stream.borders, document_keys(stream.arrays), strict=True):
             probabilities[first:end] = self.documents.get(key, 0)
         return probabilities
 

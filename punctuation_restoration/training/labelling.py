@@ -59,20 +59,19 @@ def write_probabilities(
         for split, shard in shards.split_shards(index):
             if split != "train":
                 continue
-            path = Path(shard["file"])
-            arrays = shards.open_shard(path)
-            sizes = np.diff(shards.document_borders(arrays))[:, 0]  # in words
-            new = np.flatnonzero([key not in known for key in shards.document_keys(arrays)])
-            bar.update(len(arrays["labels"]) - int(sizes[new].sum()))
+            stream = shards.WordStream(shard["file"])
+            sizes = np.diff(stream.borders)[:, 0]  # in words
+            new = np.flatnonzero([key not in known for key in shards.document_keys(stream.arrays)])
+            bar.update(stream.n_words - int(sizes[new].sum()))
             parts = np.cumsum(sizes[new]) // WORDS_PER_PART  # the part of each document
             for part in np.unique(parts):
                 documents = new[parts == part]
-                probabilities = document_probabilities(model, slots, path, documents.tolist())
+                probabilities = document_probabilities(model, slots, stream, documents.tolist())
                 starts = np.cumsum([0, *sizes[documents]])
                 number = len(list(out.glob(PARTS)))
                 content = {
-                    "document_hashes": arrays["document_hashes"][documents],
-                    "word_hashes": arrays["word_hashes"][documents],
+                    "document_hashes": stream.arrays["document_hashes"][documents],
+                    "word_hashes": stream.arrays["word_hashes"][documents],
                     "document_starts": starts.astype(np.uint32),
                     "probabilities": probabilities.astype(np.float16),
                 }
@@ -84,10 +83,10 @@ def write_probabilities(
 
 
 def document_probabilities(
-    model: Any, slots: Any, path: Path, documents: Sequence[int]
+    model: Any, slots: Any, stream: shards.WordStream, documents: Sequence[int]
 ) -> np.ndarray:
     """A model's probabilities (n_words, M) of the words of some documents of a shard, in turn."""
-    kind, windows = model.device.type, source_windows(path, slots, documents=documents)
+    kind, windows = model.device.type, source_windows(stream, slots, documents=documents)
     # Two digits of a probability are enough to learn from.
     with torch.autocast(kind, torch.bfloat16, enabled=choose_format("auto", kind) == "bf16"):
         readings = read_windows(model, slots, windows)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,8 +87,8 @@ class Validation:
                 left -= n_words
                 self.n_words += n_words
                 for shard in split["shards"]:
-                    path = Path(shard["file"])
-                    self.windows += source_windows(path, self.slots, n_words, language)
+                    stream = WordStream(shard["file"])
+                    self.windows += source_windows(stream, self.slots, n_words, language)
                     n_words = max(0, n_words - shard["n_words"])
 
     def restored_samples(self, model: Any) -> list[str]:
@@ -168,7 +167,7 @@ def sample_sentences(windows: Sequence[CutWindow], slots: Any) -> list[str]:
 
 
 def source_windows(
-    path: Path,
+    stream: WordStream,
     slots: Any,
     n_words: int = sys.maxsize,
     language: str = "",
@@ -178,7 +177,6 @@ def source_windows(
 
     `documents` are the indexes of those that are wanted, in their order; None wants all.
     """
-    stream = WordStream(path)
     windows: list[CutWindow] = []
     for number in range(len(stream.borders)) if documents is None else documents:
         first_word, document_end = stream.borders[number]
