@@ -8,7 +8,7 @@ package does not import transformers or torch. ``model=FAST`` names the small, f
 from pathlib import Path
 from typing import Any
 
-from .default_models import DEFAULT_MODEL, FAST
+from .default_models import DEFAULT_MODEL, FAST, ROOT
 from .registration import register_when_loaded
 
 __version__ = "0.1.0"
@@ -22,7 +22,7 @@ __all__ = [
 
 # In a source checkout the two folders that go to the Hub lie beside this package, in a wheel inside it.
 if not (Path(__file__).parent / "pipeline").is_dir():
-    __path__.append(str(Path(__file__).resolve().parents[1]))
+    __path__.append(str(ROOT))
 
 register_when_loaded()
 

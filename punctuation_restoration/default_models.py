@@ -7,7 +7,8 @@ from pathlib import Path
 HUB_MODEL = "punctuation-restoration/en-zh-ms"
 HUB_FAST = "punctuation-restoration/en-zh-ms-fast"
 OUR_MODELS = (HUB_MODEL, HUB_FAST)
-CHECKPOINTS = Path(__file__).resolve().parents[1] / "checkpoints"  # of a checkout; a wheel has none
+ROOT = Path(__file__).resolve().parents[1]  # of a checkout; a wheel has none
+CHECKPOINTS = ROOT / "checkpoints"
 HUB_ID = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 VARIABLE = "PUNCTUATION_RESTORATION_MODEL"
 

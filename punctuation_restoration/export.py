@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from .default_models import HUB_MODEL, find_model, hub_name
+from .default_models import HUB_MODEL, ROOT, find_model, hub_name
 from .generated_card import TERMS_FILE, is_edited, read_origin, written_card
 from .loading import add_trust_option, load_pipeline
 from .whole_files import written_whole
@@ -119,9 +119,8 @@ def own_readme(source: str) -> str | None:
 
 def project_file(name: str) -> Path:
     """LICENSE or the model card: at the root of a checkout, or among the licence files of what is installed."""
-    root = Path(__file__).resolve().parents[1]
-    if (root / "pyproject.toml").is_file():
-        return root / name
+    if (ROOT / "pyproject.toml").is_file():
+        return ROOT / name
     installed = metadata.files("punctuation-restoration") or ()
     return next(Path(str(file.locate())) for file in installed if file.match(f"licenses/{name}"))
 

@@ -9,8 +9,9 @@ import yaml
 
 from punctuation_restoration.data.readers import TEST_NAME
 from punctuation_restoration.data.recipe import checked
+from punctuation_restoration.default_models import ROOT
 
-LIST = Path(__file__).resolve().parents[2] / "recipes" / "benchmarks.yaml"  # a wheel has none
+LIST = ROOT / "recipes" / "benchmarks.yaml"  # a wheel has none
 NEW_ROOT = Path("bench")  # where `tools.iwslt` writes
 SHARED_ROOT = Path("../shared/bench")
 

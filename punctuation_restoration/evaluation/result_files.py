@@ -19,13 +19,13 @@ from typing import Any
 import torch
 import transformers
 
+from punctuation_restoration.default_models import ROOT
 from punctuation_restoration.evaluation.examples import Example
 from punctuation_restoration.evaluation.scores import paired_bootstrap
 from punctuation_restoration.whole_files import write_whole
 
 FORMAT = 4
 Result = dict[str, Any]  # and the parts of one
-PROJECT = Path(__file__).resolve().parents[2]
 
 
 def read_result(path: Path) -> Result:
@@ -41,9 +41,9 @@ def read_result(path: Path) -> Result:
     return result
 
 
-def check_same_test(data_sha256: str, label_names: Sequence[str], earlier: Result) -> None:
+def check_same_test(data_sha256: str, label_names: list[str], earlier: Result) -> None:
     """Raises a ValueError unless an earlier result is of the same texts and labels."""
-    if list(label_names) != earlier["label_names"]:
+    if label_names != earlier["label_names"]:
         raise ValueError(
             f"Expected --against to name a result in the labels {', '.join(label_names)}, got one in "
             f"{', '.join(earlier['label_names'])}. Evaluate the model with fewer labels first, and compare the other "
@@ -106,7 +106,7 @@ def shown_model(model: str) -> dict[str, str | None]:
     folder = Path(os.path.abspath(model))  # a link in the project keeps its name
     if not folder.is_dir():
         return {"model": model, "model_sha256": None}
-    shown = str(folder.relative_to(PROJECT)) if folder.is_relative_to(PROJECT) else folder.name
+    shown = str(folder.relative_to(ROOT)) if folder.is_relative_to(ROOT) else folder.name
     digest = hashlib.sha256()  # over configuration, weights and tokenizer
     for path in sorted(folder.iterdir()):
         if path.suffix == ".safetensors" or path.name in ("config.json", "tokenizer.json"):
@@ -117,9 +117,7 @@ def shown_model(model: str) -> dict[str, str | None]:
 
 def commit() -> str | None:
     """The commit of the project, with `+changes` if code differs from it; None outside a checkout."""
-    git = functools.partial(
-        subprocess.check_output, cwd=PROJECT, stderr=subprocess.DEVNULL, text=True
-    )
+    git = functools.partial(subprocess.check_output, cwd=ROOT, stderr=subprocess.DEVNULL, text=True)
     try:
         head = git(["git", "rev-parse", "HEAD"]).strip()
         return (
