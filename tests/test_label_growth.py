@@ -220,5 +220,5 @@ def test_a_model_learns_new_labels_from_text_end_to_end(tiny_checkpoint, tmp_pat
     bias = restore.model.classifier.out_proj.bias  # half of all stops are `!`, which started at a tenth of a period
     assert bias[6] - bias[5] > math.log(0.1) + 0.003
     assert {word["label"] for word in restore("hello you are the best we say")["words"]} <= BASIC
-    assert own_labels(restore.model.config).names == tuple(NAMES)
+    assert own_labels(restore.model.config).names == NAMES
     assert run_training([*command, *more]) == 0  # goes on from its own last checkpoint, which has the labels already

@@ -115,7 +115,7 @@ def score_one(restore: Any, name: str, args: argparse.Namespace, earlier: Fields
     config, benchmark = restore.model.config, args.benchmark[name]
     labels = examples.standard_labels(config)
     in_own_labels = args.all_marks or name not in BENCHMARKS
-    if earlier and list(labels.names) == earlier["label_names"] != config.label_names:
+    if earlier and labels.names == earlier["label_names"] != config.label_names:
         in_own_labels = False  # a model with more labels is compared in those that both have
     if in_own_labels:
         labels = examples.own_labels(config)

@@ -65,8 +65,8 @@ class Augmenter:
         if not len(index):
             index = numbers[:1]
         sizes = np.cumsum(choice.piece_counts[index] + np.int64(1))
-        index = index[: max(1, int(sizes.searchsorted(len(words.piece_ids) + n_words, "right")))]
-        is_whole = bool(index[-1] % n_words == n_words - 1)  # without its last word a text goes on
+        index = index[: max(1, sizes.searchsorted(len(words.piece_ids) + n_words, "right"))]
+        is_whole = index[-1] % n_words == n_words - 1  # without its last word a text goes on
         return window._replace(words=choice.taken(index), is_over=window.is_over and is_whole)
 
 

@@ -42,7 +42,7 @@ _ENGLISH_WORD = regex.compile(r"[a-z]{2,}(?:['’-][a-z]+)*")
 class LabelSet:
     """Labels to score in."""
 
-    names: tuple[str, ...]  # the no-mark label first
+    names: list[str]  # the no-mark label first
     # What each mark in a reference text means; None where it is only removed.
     mark_labels: Mapping[str, str | None]
     renamed: Mapping[str, str]  # the name in `names` that each label of the model means
@@ -65,7 +65,7 @@ def standard_labels(config: Any) -> LabelSet:
     A mark means what the default table says: an exclamation mark of a model counts as a period, as in the reference. A
     label that this table does not know counts as no mark.
     """
-    names = tuple(label["name"] for label in DEFAULT_LABELS)
+    names = [label["name"] for label in DEFAULT_LABELS]
     renamed = {
         label["name"]: DEFAULT_MARK_LABELS.get(label["after"][-1:], names[0])
         for label in config.labels
@@ -75,7 +75,7 @@ def standard_labels(config: Any) -> LabelSet:
 
 def own_labels(config: Any) -> LabelSet:
     """The labels and the table of marks of the model itself."""
-    names = tuple(config.label_names)
+    names = config.label_names
     return LabelSet(names, config.mark_labels, dict(zip(names, names, strict=True)))
 
 

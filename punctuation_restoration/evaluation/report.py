@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from punctuation_restoration.evaluation.result_files import Result
+from punctuation_restoration.evaluation.scores import RATES
 
-RATES = ("precision", "recall", "f1")
 KINDS = {  # of "overall", and places in the text, as they are shown
     "micro": "micro",
     "macro": "macro",

@@ -53,8 +53,8 @@ def evaluate_examples(
     if with_marks:
         items = (known_marks(restore, example) for example in examples)
     results = zip(examples, restore(items, **settings), strict=True)
-    size = {"total": len(examples), "unit": " documents"}
-    for example, result in tqdm(results, title, **size, disable=None, leave=False):
+    bar = tqdm(results, title, len(examples), unit=" documents", disable=None, leave=False)
+    for example, result in bar:
         predicted, scores = align(example, result["words"], label_set)
         counts = count_labels(
             example.labels, predicted, label_set.names, ends_text=example.ends_text

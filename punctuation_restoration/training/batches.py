@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ MOST_WORKERS = 6  # a thread was measured to make 275,000 pieces a second of pro
 
 
 @dataclass(frozen=True, slots=True)
-class BatchSource:
+class BatchSource(Dataset[list[Batch]]):
     """The batches of one process; the same windows make a step however many processes and batches share it."""
 
     sampler: WindowSampler
@@ -106,7 +106,7 @@ def read_ahead(
             yield from mapped_ahead(thread, source.__getitem__, steps, N_AHEAD)
         return
     yield from DataLoader(
-        cast(Dataset[list[Batch]], source),
+        source,
         batch_size=None,
         sampler=steps,
         num_workers=n_workers,
