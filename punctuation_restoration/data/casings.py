@@ -8,14 +8,13 @@ its casing is unknown, unless it has more than one capital, or the document writ
 sentences in capitals, and documents with careless capitals are unknown too: the constants below are the limits.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
-from punctuation_restoration.pipeline.casing import AS_IS, CAPITAL, casing_of
+from punctuation_restoration.pipeline.casing import AS_IS, CAPITAL, ENGLISH_I, casing_of
 
 Array = np.ndarray
 UNKNOWN = 255  # the byte of a word whose casing is unknown
@@ -27,7 +26,6 @@ MOST_CAPITALS_OF_SENTENCE = 0.75
 LEAST_WORDS = 4
 LONG = 200  # words with letters inside sentences, none of which has a capital: names were written small
 
-_I = re.compile("[Ii](?:'.*)?", re.DOTALL)
 _shape_of = lru_cache(1 << 16)(
     lambda word: UNKNOWN if (casing := casing_of(word)) is None else casing
 )
@@ -40,10 +38,10 @@ def written_casings(words: Sequence[str], begins: Array) -> Array:
         words: as the document writes them, without marks.
         begins: (n_words,) of bool, whether each begins a sentence.
     """
-    shapes = np.array([_shape_of(word) for word in words], dtype=np.uint8)
+    shapes = np.fromiter(map(_shape_of, words), dtype=np.uint8)
     has_letter = shapes != UNKNOWN
     has_capital = has_letter & (shapes != AS_IS)
-    is_i = [_I.fullmatch(word) is not None for word in words]
+    is_i = [word.lower() in ENGLISH_I for word in words]
     inside = ~begins & ~np.array(is_i, dtype=bool)
     starts, n_capitals = has_capital[begins & has_letter], np.count_nonzero(has_capital & inside)
     is_small = not n_capitals and np.count_nonzero(has_letter & inside) >= LONG

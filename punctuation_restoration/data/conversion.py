@@ -68,8 +68,8 @@ class Converter:
         casings = casing_targets(spoken, begins, written_casings(spoken, begins))
         has_capitals = np.flatnonzero(np.isin(casings, (CAPITAL, UPPER, MIXED)))
         pieces = self.slots.pieces(spoken)
-        counts = np.array(list(map(len, pieces)), dtype=np.uint8)  # far below 255
-        ids = np.array(list(itertools.chain.from_iterable(pieces)), dtype=self.piece_kind)
+        counts = np.fromiter(map(len, pieces), dtype=np.uint8)  # far below 255
+        ids = np.fromiter(itertools.chain.from_iterable(pieces), dtype=self.piece_kind)
         return packed._replace(
             words=make_words(ids, counts, labels, casings),
             word_hash=hash_words(spoken),
@@ -103,9 +103,10 @@ class Converter:
             tokens, document.labels, offsets_of(tokens, text), strict=True
         ):
             last = bisect_right(ends, start + len(token)) - 1  # the last word that ends by then
-            has_own = last >= 0 and ends[last] > start
+            if last < 0:
+                continue
             is_sign = not any(map(str.isalnum, token))  # its mark stands behind the word before it
-            if has_own or (is_sign and last >= 0 and labels[last] == no_mark):
+            if ends[last] > start or (is_sign and labels[last] == no_mark):
                 labels[last] = name
         return [word.spoken for word in words], labels
 

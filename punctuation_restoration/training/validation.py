@@ -211,11 +211,11 @@ def read_windows(
     for batch in list(batches_by_length(n_pieces, None, BATCH_PIECES))[batches]:
         inputs = collator([windows[number] for number in batch])
         labels = inputs.pop("labels")
-        true = chosen = torch.full_like(labels, NOT_SCORED)  # casings
-        true = inputs.pop("casings", true)
+        unknown = torch.full_like(labels, NOT_SCORED)
+        true = inputs.pop("casings", unknown)
         outputs = model(**{name: tensor.to(model.device) for name, tensor in inputs.items()})
-        if outputs.casing_logits is not None:
-            chosen = outputs.casing_logits.argmax(-1).cpu()
+        logits = outputs.casing_logits
+        chosen = unknown if logits is None else logits.argmax(-1).cpu()
         probabilities = outputs.logits.float().softmax(-1).cpu()
         rows = (labels, probabilities, torch.stack([true, chosen], dim=-1))
         for row, number in enumerate(batch):
