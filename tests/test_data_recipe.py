@@ -93,6 +93,7 @@ def test_a_recipe_may_stand_on_another(tmp_path: Path) -> None:
         ({"sampling": {"document_starts": 0.6, "document_ends": 0.6}}, "sentences of 1 at most together, got 1.8"),
         ({"sampling": {"temperature": 0}}, r"above 0, .*got {'temperature': 0}"),
         ({"sampling": {"max_passes": 0}}, r"above 0, .*got {'max_passes': 0}"),
+        ({"spoken_forms": {"numbers": 40}}, "shares from 0 to 1, got {'numbers': 40}"),
         ({"augmentation": {"rate": 1.5}}, "shares from 0 to 1, got {'rate': 1.5}"),
         ({"augmentation": {"substitute": 0.7, "delete": 0.7}}, "substitute and delete"),
         ({"validation": 1.0}, "shares for validation and test"),

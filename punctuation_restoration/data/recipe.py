@@ -12,7 +12,10 @@ from dacite import Config, DaciteError, MissingValueError, WrongTypeError, from_
 from punctuation_restoration.data.readers import Fields, list_files, numbered_lines, plain_stem
 
 LABEL_KEYS = ("labels", "mark_labels")
-ABOVE_0 = ("temperature", "max_passes")  # other numbers of `Sampling` and `Augmentation` are shares
+ABOVE_0 = (
+    "temperature",
+    "max_passes",
+)  # other numbers of `Sampling`, `Augmentation` and `SpokenForms` are shares
 AnySettings = TypeVar("AnySettings")
 Shares = Mapping[int, float]  # by number
 
@@ -106,13 +109,14 @@ class Recipe:
 
     def __post_init__(self) -> None:
         sampling, changes = self.sampling, self.augmentation
+        forms = asdict(self.spoken_forms) if self.spoken_forms else {}
         names = sorted(source.name for source in self.sources)
         held_out: list[Any] = [
             (source.validation, source.test) for source in resolved_sources(self)
         ]
         outside = {
             name: number
-            for name, number in {**asdict(sampling), **asdict(changes)}.items()
+            for name, number in {**asdict(sampling), **asdict(changes), **forms}.items()
             if isinstance(number, int | float)
             and not (number > 0 if name in ABOVE_0 else 0 <= number <= 1)
         }
@@ -216,7 +220,7 @@ def recipe_for_texts(
     filters = Filters(1, min_marks_per_word=0.01)
     names = distinct_names([plain_stem(Path(path)) or "texts" for path in paths])
     sources = [
-        Source(name, str(path), language, filters=filters)
+        Source(name, path, language, filters=filters)
         for name, path in zip(names, paths, strict=True)
     ]
     return Recipe(language, tuple(sources), validation=validation, **fields)
