@@ -21,7 +21,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from html.entities import name2codepoint
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import regex
 
@@ -64,8 +64,11 @@ class Names(NamedTuple):
 
     def beside(self, later: "Names") -> "Names":
         """What a later part of the text shows, which need not show again how its lines begin."""
-        either: Any = (new or old for new, old in zip(later, self, strict=True))
-        return Names(*either)
+        return Names(
+            later.before_colon or self.before_colon,
+            later.after_times or self.after_times,
+            later.alone or self.alone,
+        )
 
 
 _MARKS = regex.escape("".join(known_marks(",.?!:;…、—")))

@@ -12,10 +12,8 @@ from dacite import Config, DaciteError, MissingValueError, WrongTypeError, from_
 from punctuation_restoration.data.readers import Fields, list_files, numbered_lines, plain_stem
 
 LABEL_KEYS = ("labels", "mark_labels")
-ABOVE_0 = (
-    "temperature",
-    "max_passes",
-)  # other numbers of `Sampling`, `Augmentation` and `SpokenForms` are shares
+# Other numbers of `Sampling`, `Augmentation` and `SpokenForms` are shares.
+ABOVE_0 = ("temperature", "max_passes")
 AnySettings = TypeVar("AnySettings")
 Shares = Mapping[int, float]  # by number
 
