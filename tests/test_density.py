@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 OTHERS = ("tests", "tools", "examples")  # not the product
 FOLDERS = ("modeling", "pipeline", "punctuation_restoration", "space")
-MOST_NODES = 98_200  # in these folders
+MOST_NODES = 97_000  # in these folders
 MOST_A_LINE = 11  # over all
 MOST_A_LINE_OF_A_FILE = 14  # in files of more than 20 lines of code
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -28,8 +28,6 @@ DONE, FAILED, WRONG_USE = 0, 1, 2
 CONSTRUCTION = ("backend", "dtype", "jieba_dictionary", "trust_remote_code")
 _EMPTY_LINE, _LINE_END = re.compile(r"(\n[ \t\r]*\n)"), re.compile(r"(\n)")
 _JSON_HEAD = re.compile(r"\ufeff?\s*\{\s*\"")
-# Deepgram: these words are final, the sentence may not be.
-_GOES_ON = re.compile(r'"speech_final"\s*:\s*false')
 MAX_WARNINGS = 3  # a file; subtitles may have hundreds of overlapping cues
 # Gives the pipeline, loaded when it is first asked for: unreadable files are told before.
 Load = Callable[[], Any]
@@ -266,7 +264,7 @@ def _utterances(texts: Iterator[str], args: Namespace) -> Iterator[tuple[str, bo
                 continue
             for speech in speeches:
                 if text := speech.text.strip():
-                    yield text + "\n", not _GOES_ON.search(value)
+                    yield text + "\n", not speech.goes_on
         if n_left_out:
             raise FormatError(
                 f"Expected JSON that can be read, left out {n_left_out} of its values."

@@ -311,8 +311,10 @@ class _Reader:
         unit = unit_of(speech.spans)
         speech.spans = [one._replace(time=in_seconds(one.time, unit)) for one in speech.spans]
         speech.sounds = [one._replace(time=in_seconds(one.time, unit)) for one in speech.sounds]
-        names = map(value.get, NAMES) if isinstance(value, Mapping) else ()
+        members = value if isinstance(value, Mapping) else {}
+        names = map(members.get, NAMES)
         speech.name = next((str(name) for name in names if isinstance(name, str | int)), None)
+        speech.goes_on = members.get("speech_final") is False  # Deepgram
         return Recognised(value, self.strings, speech, list(self.warnings))
 
     def _texts(

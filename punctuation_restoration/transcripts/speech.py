@@ -135,6 +135,7 @@ class Speech:
     turns: list[int] = field(default_factory=list)  # offsets where another speaker begins
     speakers: list[tuple[int, str]] = field(default_factory=list)  # from which offset on who speaks
     sounds: list[Sound] = field(default_factory=list)
+    goes_on: bool = False  # these words are final, their utterance is not over
 
     def part_lines(self) -> None:
         """Take each line for an utterance of its own: its last word ends a sentence."""
